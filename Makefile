@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# Spillway: one Makefile for the library, the command, the simulated GPU and the tests.
+#   make O=dir     build elsewhere        make V=1     show commands
+#   make CC=clang  another compiler       make WERROR=1  warnings are errors (CI)
+VERSION := 0.1.0
+O       ?= build
+CC      ?= cc
+CFLAGS  ?= -O2 -g
+PREFIX  ?= /usr/local
+DESTDIR ?=
+PYTHON3 ?= python3
+
+ifeq ($(V),1)
+Q :=
+else
+Q := @
+endif
+say = @printf '  %-7s %s\n' '$(1)' '$(2)'
+
+# The CUDA Toolkit's headers: the only thing that is probed.
+CUDA_PLACES := $(CUDA_HOME) $(CUDA_PATH) /usr/local/cuda /opt/cuda /usr/lib/cuda /usr
+CUDA_INCLUDE := $(firstword $(foreach d,$(CUDA_PLACES),$(if $(wildcard $(d)/include/cudaTypedefs.h),$(d)/include)))
+
+spill_warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
+	-Wcast-qual -Wformat=2 $(if $(WERROR),-Werror)
+spill_cppflags := -I. -D_GNU_SOURCE -DSPILL_VERSION='"$(VERSION)"' $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE))
+spill_cflags := -std=c11 -fPIC -fvisibility=hidden -fno-strict-aliasing -MMD -MP $(spill_warn)
+
+base_src     := $(wildcard preload/base/*.c)
+solver_src   := $(wildcard solver/*.c)
+lib_src      := $(base_src) $(wildcard preload/*.c preload/*.S profiler/*.c replay/*.c) $(solver_src)
+tool_src     := $(wildcard tools/spillway/*.c) $(base_src) $(solver_src) profiler/tracefile.c
+objs          = $(patsubst %,$(O)/obj/%.o,$(basename $(1)))
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+
+## all: the library, the command and the simulated GPU
+all: $(O)/libspillway.so $(O)/spillway simgpu
+
+$(O)/libspillway.so: $(call objs,$(lib_src)) $(O)/libspillway.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $(filter %.o,$^) -Wl,-z,defs -Wl,-z,now -Wl,-z,relro \
+		-Wl,--version-script=$(O)/libspillway.map -Wl,-soname,libspillway.so $(LDFLAGS) -ldl -lpthread -lm
+
+# The library exports exactly the hooked names, plus dlsym at glibc's two versions.
+$(O)/libspillway.map: preload/hooks.def preload/exports.awk
+	@mkdir -p $(@D)
+	$(Q)awk -f preload/exports.awk preload/hooks.def > $@
+
+$(O)/spillway: $(call objs,$(tool_src))
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -ldl -lm
+
+$(O)/obj/%.o: %.c | cuda-headers
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(spill_cppflags) $(CPPFLAGS) $(spill_cflags) $(CFLAGS) -c -o $@ $<
+
+$(O)/obj/%.o: %.S
+	@mkdir -p $(@D)
+	$(call say,AS,$<)
+	$(Q)$(CC) $(spill_cppflags) -c -o $@ $<
+
+.PHONY: all cuda-headers clean help simgpu
+cuda-headers:
+ifeq ($(CUDA_INCLUDE),)
+	@echo "spillway: CUDA headers (cuda.h, cudaTypedefs.h) not found in \$$CUDA_HOME, \$$CUDA_PATH, /usr/local/cuda, /opt/cuda, /usr/lib/cuda or /usr: install the CUDA Toolkit 12.4 or newer, or say make CUDA_HOME=DIR" >&2; exit 1
+endif
+
+include tools/simgpu/simgpu.mk
+-include tests/tests.mk
+
+## clean: remove the build folder
+clean:
+	rm -rf $(O)
+
+## help: this list
+help:
+	@awk -F': ' '/^## /{sub(/^## /,""); printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+-include $(patsubst %.o,%.d,$(call objs,$(lib_src) $(tool_src)))
