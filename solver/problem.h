@@ -9,11 +9,7 @@
 
 #include <stdint.h>
 
-enum spill_access_mode {
-    SPILL_ACCESS_READ = 1,
-    SPILL_ACCESS_WRITE = 2,
-    SPILL_ACCESS_UNKNOWN = 3 /* counts as both */
-};
+#include "preload/base/accessmode.h"
 
 struct spill_access {
     uint32_t buffer;

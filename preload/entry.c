@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library's life in its host: nothing at load but a fork handler; settings at the first look-up or
+ * CUDA call; one line at exit; a forked child passes through. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "preload/base/config.h"
+#include "preload/base/driver.h"
+#include "preload/base/log.h"
+#include "preload/guard.h"
+#include "preload/lookup.h"
+
+const struct spill_sink *spill_guard_sink;
+uint64_t spill_guard_calls;
+
+static struct spill_config config;
+static char started; /* 0 not yet, 1 in progress, 2 done */
+static char turnstile;
+static __thread char inside __attribute__((tls_model("initial-exec")));
+
+static void start(void)
+{
+    char expected = 0;
+    if (!__atomic_compare_exchange_n(&started, &expected, 1, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        while (__atomic_load_n(&started, __ATOMIC_ACQUIRE) == 1)
+            sched_yield();
+        return;
+    }
+    (void)spill_config_read(&config);
+    spill_log_set_level((enum spill_log_level)config.verbose);
+    if (config.mode != SPILL_MODE_OFF)
+        spill_guard_sink = spill_engine_sink(&config);
+    __atomic_store_n(&started, 2, __ATOMIC_RELEASE);
+}
+
+bool spill_guard_active(void)
+{
+    if (__builtin_expect(__atomic_load_n(&started, __ATOMIC_ACQUIRE) != 2, 0))
+        start();
+    return spill_guard_sink != NULL;
+}
+
+bool spill_guard_enter(void)
+{
+    if (inside || !spill_guard_active())
+        return false;
+    inside = 1;
+    while (__atomic_test_and_set(&turnstile, __ATOMIC_ACQUIRE))
+        sched_yield();
+    spill_guard_calls++;
+    return true;
+}
+
+void spill_guard_leave(void)
+{
+    __atomic_clear(&turnstile, __ATOMIC_RELEASE);
+    inside = 0;
+}
+
+static void in_child(void)
+{
+    if (spill_guard_sink != NULL)
+        spill_guard_sink->child();
+    spill_guard_sink = NULL;
+    __atomic_store_n(&started, 2, __ATOMIC_RELEASE);
+    turnstile = 0;
+}
+
+/* Did this process use CUDA? Asked at exit, when only a harmless call is allowed. */
+static bool cuda_was_used(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (driver == NULL)
+        return false;
+    PFN_cuDeviceGetCount_v2000 count =
+        (PFN_cuDeviceGetCount_v2000)spill_lookup_real_dlsym(driver, "cuDeviceGetCount");
+    int devices = 0;
+    return count != NULL && count(&devices) != CUDA_ERROR_NOT_INITIALIZED;
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+    (void)pthread_atfork(NULL, NULL, in_child);
+}
+
+__attribute__((destructor)) static void on_exit_(void)
+{
+    /* A process that never came near CUDA says nothing and reads no settings. */
+    bool used = cuda_was_used();
+    if ((used || __atomic_load_n(&started, __ATOMIC_ACQUIRE) == 2) && spill_guard_active())
+        spill_guard_sink->finish(used, spill_guard_calls);
+}

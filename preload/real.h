@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The real driver functions behind the hooks, and the table of hooks by name. */
+#ifndef SPILL_REAL_H
+#define SPILL_REAL_H
+
+#include <stdbool.h>
+
+#include <cudaTypedefs.h>
+
+#undef cuGetProcAddress /* cuda.h renames it to _v2; both are hooked, by their exact names */
+
+/* Every wrapper, declared from its row's type: a definition of another signature does not compile. */
+#define SPILL_HOOK(symbol, base, abi, until, stream, type, class)                                  \
+    extern __attribute__((visibility("default"))) __typeof__(*(type)0) symbol;
+#include "preload/hooks.def"
+#undef SPILL_HOOK
+
+struct spill_real {
+#define SPILL_HOOK(symbol, base, abi, until, stream, type, class) type p_##symbol;
+#include "preload/hooks.def"
+#undef SPILL_HOOK
+};
+
+extern struct spill_real spill_real_table;
+extern bool spill_real_loaded;
+
+/* Finds the driver that the program loaded (or loads libcuda.so.1) and fills the tables here and in
+ * driver.h. A function that the driver lacks answers CUDA_ERROR_NOT_SUPPORTED. Returns false when
+ * there is no driver at all. Idempotent. */
+bool spill_real_load(void);
+
+/* False when the driver lacks a function that managing memory needs; says which, once. */
+bool spill_real_complete(void);
+
+/* A call of the real function behind the hook SYMBOL. */
+#define SPILL_REAL(symbol)                                                                         \
+    ((spill_real_loaded || spill_real_load()) ? spill_real_table.p_##symbol                        \
+                                              : (__typeof__(spill_real_table.p_##symbol))(void *)  \
+                                                    spill_real_absent)
+
+CUresult spill_real_absent(void);
+
+struct spill_hook_row {
+    const char *symbol;
+    const char *base;
+    int abi;
+    int until;
+    bool per_thread;
+    void *wrapper;
+    void **real;
+};
+
+extern const struct spill_hook_row spill_hook_rows[];
+extern const unsigned spill_hook_count;
+
+#endif
