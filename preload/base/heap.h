@@ -2,22 +2,22 @@
 /* Our own memory inside the host process: mmap'ed, so that no hook ever calls the host's malloc (which
  * may itself be instrumented, or be waiting for us). Growing arrays only; blocks come from one bump
  * region and are recycled by size class. Callers serialise (the engine's turnstile does). */
-#ifndef SPILL_ARENA_H
-#define SPILL_ARENA_H
+#ifndef SPILL_HEAP_H
+#define SPILL_HEAP_H
 
 #include <stddef.h>
 
 /* Zeroed memory, 16-byte aligned; NULL when the kernel refuses. */
-void *spill_arena_alloc(size_t bytes);
+void *spill_heap_alloc(size_t bytes);
 
 /* Gives a block of BYTES (the size it was asked with) back. NULL is fine. */
-void spill_arena_free(void *block, size_t bytes);
+void spill_heap_free(void *block, size_t bytes);
 
 /* Makes room for at least WANT elements of ELEM bytes in *ARRAY, which holds *CAP; grows by doubling,
  * keeps the contents, zeroes the rest. Returns 0, or -1 when there is no memory (nothing changed). */
-int spill_arena_grow(void **array, size_t *cap, size_t want, size_t elem);
+int spill_heap_grow(void **array, size_t *cap, size_t want, size_t elem);
 
-#define SPILL_ARENA_GROW(array, cap, want)                                                         \
-    spill_arena_grow((void **)&(array), &(cap), (want), sizeof(*(array)))
+#define SPILL_HEAP_GROW(array, cap, want)                                                         \
+    spill_heap_grow((void **)&(array), &(cap), (want), sizeof(*(array)))
 
 #endif

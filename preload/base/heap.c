@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/base/arena.h"
+#include "preload/base/heap.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static unsigned size_class(size_t bytes)
     return c;
 }
 
-void *spill_arena_alloc(size_t bytes)
+void *spill_heap_alloc(size_t bytes)
 {
     unsigned c = size_class(bytes);
     if (c == CLASS_COUNT)
@@ -54,7 +54,7 @@ void *spill_arena_alloc(size_t bytes)
     return p;
 }
 
-void spill_arena_free(void *block, size_t bytes)
+void spill_heap_free(void *block, size_t bytes)
 {
     if (block == NULL)
         return;
@@ -68,19 +68,19 @@ void spill_arena_free(void *block, size_t bytes)
     free_blocks[c] = free_block;
 }
 
-int spill_arena_grow(void **array, size_t *cap, size_t want, size_t elem)
+int spill_heap_grow(void **array, size_t *cap, size_t want, size_t elem)
 {
     if (want <= *cap)
         return 0;
     size_t new_cap = *cap == 0 ? 64 : *cap;
     while (new_cap < want)
         new_cap *= 2;
-    void *bigger = spill_arena_alloc(new_cap * elem);
+    void *bigger = spill_heap_alloc(new_cap * elem);
     if (bigger == NULL)
         return -1;
     if (*cap != 0)
         memcpy(bigger, *array, *cap * elem);
-    spill_arena_free(*array, *cap * elem);
+    spill_heap_free(*array, *cap * elem);
     *array = bigger;
     *cap = new_cap;
     return 0;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/access.h"
+
+#include <string.h>
+
+#include "preload/base/accessmode.h"
+#include "profiler/kernels.h"
+
+/* Copies larger than this carry tensors, not pointer tables; scanning them would read every training
+ * sample. */
+#define STORED_SCAN_MAX ((uint64_t)1 << 20)
+
+static enum spill_status touch(struct spill_bufmap *map, struct spill_touches *touches,
+                               uint32_t slot, uint32_t mode)
+{
+    struct spill_buf *buf = &map->bufs[slot];
+    if (buf->stamp == touches->stamp) {
+        for (uint32_t i = 0; i < touches->count; i++)
+            if (touches->list[i].slot == slot)
+                touches->list[i].mode |= mode;
+        return SPILL_OK;
+    }
+    if (touches->count == touches->cap &&
+        SPILL_HEAP_GROW(touches->list, touches->cap, (size_t)touches->count + 1) != 0)
+        return SPILL_ERR_NOMEM;
+    buf->stamp = touches->stamp;
+    touches->list[touches->count++] = (struct spill_touch){slot, mode};
+    return SPILL_OK;
+}
+
+/* Words of one parameter: DATA is the program's copy, OFFSET its place in the parameter block, which
+ * decides where the aligned words are. */
+static enum spill_status scan_words(struct spill_bufmap *map, struct spill_touches *touches,
+                                    const unsigned char *data, uint64_t bytes, uint64_t offset)
+{
+    enum spill_status status = SPILL_OK;
+    uint64_t word;
+    for (uint64_t at = -offset & 7; status == SPILL_OK && at + sizeof(word) <= bytes;
+         at += sizeof(word)) {
+        memcpy(&word, data + at, sizeof(word));
+        uint32_t slot = spill_bufmap_find(map, word);
+        if (slot != SPILL_NO_BUFFER)
+            status = touch(map, touches, slot, SPILL_ACCESS_UNKNOWN);
+    }
+    return status;
+}
+
+static enum spill_status scan_everything(struct spill_bufmap *map, struct spill_touches *touches)
+{
+    enum spill_status status = SPILL_OK;
+    touches->everything = true;
+    for (uint32_t s = 0; status == SPILL_OK && s < map->slot_count; s++)
+        if (map->bufs[s].addr != 0)
+            status = touch(map, touches, s, SPILL_ACCESS_UNKNOWN);
+    return status;
+}
+
+/* `extra`: a list of marks and values that names one packed parameter block. */
+static enum spill_status scan_extra(struct spill_bufmap *map, struct spill_touches *touches,
+                                    void **extra)
+{
+    const unsigned char *block = NULL;
+    size_t bytes = 0;
+    for (unsigned i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            block = extra[i + 1];
+        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            bytes = *(const size_t *)extra[i + 1];
+        else
+            return scan_everything(map, touches); /* a mark we do not know */
+    }
+    return block == NULL ? SPILL_OK : scan_words(map, touches, block, bytes, 0);
+}
+
+static enum spill_status scan_kernel(struct spill_bufmap *map, const struct spill_opcall *op,
+                                     struct spill_touches *touches)
+{
+    if (op->extra != NULL)
+        return scan_extra(map, touches, op->extra);
+    const struct spill_kernel *kernel = spill_kernels_get(op->function);
+    if (kernel == NULL || kernel->opaque || (op->params == NULL && kernel->param_count > 0))
+        return scan_everything(map, touches);
+    enum spill_status status = SPILL_OK;
+    for (uint32_t i = 0; status == SPILL_OK && i < kernel->param_count; i++)
+        status = scan_words(map, touches, op->params[i], kernel->params[i].bytes,
+                            kernel->params[i].offset);
+    return status;
+}
+
+enum spill_status spill_access_scan(struct spill_bufmap *map, const struct spill_opcall *op,
+                                    struct spill_touches *touches)
+{
+    enum spill_status status = SPILL_OK;
+    touches->count = 0;
+    touches->everything = false;
+    touches->stamp++;
+    if (op->kind == SPILL_OPKIND_ALL)
+        return scan_everything(map, touches);
+    for (uint32_t i = 0; status == SPILL_OK && i < op->range_count; i++) {
+        uint32_t slot = spill_bufmap_find(map, op->ranges[i].addr);
+        if (slot != SPILL_NO_BUFFER)
+            status = touch(map, touches, slot, op->ranges[i].mode);
+    }
+    if (status == SPILL_OK && op->kind == SPILL_OPKIND_KERNEL)
+        status = scan_kernel(map, op, touches);
+    return status;
+}
+
+void spill_access_stored(struct spill_bufmap *map, const void *data, uint64_t bytes,
+                         void (*found)(void *arg, uint32_t slot), void *arg)
+{
+    const unsigned char *at = data;
+    uint64_t word;
+    if (bytes > STORED_SCAN_MAX)
+        return;
+    for (uint64_t i = 0; i + sizeof(word) <= bytes; i += sizeof(word)) {
+        memcpy(&word, at + i, sizeof(word));
+        uint32_t slot = spill_bufmap_find(map, word);
+        if (slot != SPILL_NO_BUFFER)
+            found(arg, slot);
+    }
+}

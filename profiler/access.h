@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which managed buffers an op touches: the conservative pointer scan. Every aligned 8-byte word of
+ * every kernel parameter, structs included, at every launch; the addresses that copies and memsets
+ * name. A word that happens to look like an address of ours costs memory, never correctness. */
+#ifndef SPILL_ACCESS_H
+#define SPILL_ACCESS_H
+
+#include <stdint.h>
+
+#include "preload/base/sink.h"
+#include "profiler/bufmap.h"
+
+struct spill_touch {
+    uint32_t slot; /* in the buffer table */
+    uint32_t mode; /* enum spill_access_mode */
+};
+
+struct spill_touches {
+    struct spill_touch *list;
+    size_t cap;
+    uint32_t count;
+    bool everything; /* the op may touch any buffer: list holds all of them */
+    uint64_t stamp;  /* internal: numbers the scans */
+};
+
+/* Lists what OP touches in order of discovery, each buffer once, in TOUCHES (reused from op to op).
+ * SPILL_ERR_NOMEM: the list could not grow; nothing may be assumed. */
+enum spill_status spill_access_scan(struct spill_bufmap *map, const struct spill_opcall *op,
+                                    struct spill_touches *touches);
+
+/* Calls FOUND for every managed buffer whose address stands in the BYTES at DATA (host memory that is
+ * being copied to the device): such a buffer may be reached without any kernel naming it. */
+void spill_access_stored(struct spill_bufmap *map, const void *data, uint64_t bytes,
+                         void (*found)(void *arg, uint32_t slot), void *arg);
+
+#endif

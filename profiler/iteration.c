@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/iteration.h"
+
+#include <string.h>
+
+#include "profiler/kernels.h"
+
+#define STREAM_MAX 64 /* more than that many share the last number */
+
+/* A buffer instance's serial -> its number in the trace. */
+struct identity {
+    uint64_t serial;
+    uint32_t buffer;
+    UT_hash_handle hh;
+};
+
+struct named {
+    const char *text; /* kernels' names are shared pointers: compare those */
+    uint32_t offset;
+    UT_hash_handle hh;
+};
+
+struct build {
+    struct spill_iteration *it;
+    const struct spill_recorder *rec;
+    const struct spill_bufmap *map;
+    struct identity *identities;
+    struct named *names;
+    uint32_t first; /* record */
+    CUstream streams[STREAM_MAX];
+    uint32_t stream_count;
+};
+
+uint32_t spill_iteration_name(struct spill_iteration *it, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    if (SPILL_HEAP_GROW(it->trace.names, it->name_cap, it->trace.name_bytes + bytes) != 0)
+        return SPILL_TRACE_NONE;
+    memcpy(it->trace.names + it->trace.name_bytes, text, bytes);
+    it->trace.name_bytes += (uint32_t)bytes;
+    return it->trace.name_bytes - (uint32_t)bytes;
+}
+
+static uint32_t shared_name(struct build *b, const char *text)
+{
+    struct named *named = NULL;
+    HASH_FIND_PTR(b->names, &text, named);
+    if (named == NULL) {
+        named = spill_heap_alloc(sizeof(*named));
+        if (named == NULL)
+            return SPILL_TRACE_NONE;
+        named->text = text;
+        named->offset = spill_iteration_name(b->it, text);
+        HASH_ADD_PTR(b->names, text, named);
+    }
+    return named->offset;
+}
+
+static uint32_t buffer_of(const struct build *b, uint64_t serial)
+{
+    struct identity *identity = NULL;
+    HASH_FIND(hh, b->identities, &serial, sizeof(serial), identity);
+    return identity == NULL ? SPILL_NO_BUFFER : identity->buffer;
+}
+
+static enum spill_status identify(struct build *b, uint64_t serial, uint32_t buffer)
+{
+    struct identity *identity = spill_heap_alloc(sizeof(*identity));
+    if (identity == NULL)
+        return SPILL_ERR_NOMEM;
+    identity->serial = serial;
+    identity->buffer = buffer;
+    HASH_ADD(hh, b->identities, serial, sizeof(identity->serial), identity);
+    return SPILL_OK;
+}
+
+static enum spill_status add_buffer(struct build *b, uint64_t serial, uint64_t addr, uint64_t bytes,
+                                    uint32_t life, uint32_t slot, uint32_t *buffer)
+{
+    struct spill_iteration *it = b->it;
+    uint32_t n = it->trace.buffer_count;
+    if (SPILL_HEAP_GROW(it->trace.buffers, it->buffer_cap, (size_t)n + 1) != 0 ||
+        SPILL_HEAP_GROW(it->live_slot, it->slot_cap, (size_t)n + 1) != 0)
+        return SPILL_ERR_NOMEM;
+    it->trace.buffers[n] = (struct spill_trace_buffer){
+        .address = addr,
+        .bytes = bytes,
+        .life = life,
+        .pin = slot == SPILL_NO_BUFFER ? SPILL_TRACE_UNPINNED : b->map->bufs[slot].pin,
+        .birth_op = SPILL_TRACE_NONE,
+        .free_op = SPILL_TRACE_NONE,
+        .site = SPILL_TRACE_NONE,
+    };
+    it->live_slot[n] = slot;
+    it->trace.buffer_count = n + 1;
+    *buffer = n;
+    return identify(b, serial, n);
+}
+
+/* Every buffer that lives now. Those that were allocated inside the period become ITERATION when the
+ * walk meets their allocation. */
+static enum spill_status add_live(struct build *b)
+{
+    for (uint32_t s = 0; s < b->map->slot_count; s++) {
+        const struct spill_buf *buf = &b->map->bufs[s];
+        uint32_t buffer;
+        if (buf->addr == 0)
+            continue;
+        enum spill_status status = add_buffer(b, buf->serial, buf->addr, buf->bytes,
+                                              SPILL_TRACE_PERSISTENT, s, &buffer);
+        if (status != SPILL_OK)
+            return status;
+    }
+    return SPILL_OK;
+}
+
+/* A buffer that was alive when the period began and is freed in it: last iteration's instance of one
+ * that lives now at the same address. */
+static uint32_t previous_instance(const struct build *b, const struct spill_logrec *record)
+{
+    uint32_t slot = spill_bufmap_at(b->map, record->addr);
+    if (slot == SPILL_NO_BUFFER || b->map->bufs[slot].bytes != record->bytes)
+        return SPILL_NO_BUFFER;
+    return buffer_of(b, b->map->bufs[slot].serial);
+}
+
+/* Gives allocations and frees their identities, before any access is looked up: an access may name the
+ * previous instance, whose identity only its free reveals. */
+static enum spill_status identify_events(struct build *b)
+{
+    uint32_t op = 0;
+    for (uint32_t i = b->first; i < b->rec->record_count; i++) {
+        const struct spill_logrec *record = &b->rec->records[i];
+        enum spill_status status = SPILL_OK;
+        uint32_t buffer = buffer_of(b, record->serial);
+        if (record->kind == SPILL_LOGREC_OP) {
+            op++;
+            continue;
+        }
+        if (record->kind == SPILL_LOGREC_ALLOC && buffer == SPILL_NO_BUFFER)
+            status = add_buffer(b, record->serial, record->addr, record->bytes,
+                                SPILL_TRACE_ITERATION, SPILL_NO_BUFFER, &buffer);
+        if (record->kind == SPILL_LOGREC_FREE && buffer == SPILL_NO_BUFFER) {
+            buffer = previous_instance(b, record);
+            if (buffer == SPILL_NO_BUFFER)
+                return SPILL_ERR_INVAL;
+            status = identify(b, record->serial, buffer);
+        }
+        if (status != SPILL_OK)
+            return status;
+        struct spill_trace_buffer *entry = &b->it->trace.buffers[buffer];
+        entry->life = SPILL_TRACE_ITERATION;
+        if (record->kind == SPILL_LOGREC_ALLOC)
+            entry->birth_op = op;
+        else
+            entry->free_op = op;
+    }
+    return SPILL_OK;
+}
+
+static const char *op_name(const struct spill_logrec *record)
+{
+    static const char *const names[] = {
+        [SPILL_OPKIND_COPY] = "copy",
+        [SPILL_OPKIND_SET] = "memset",
+        [SPILL_OPKIND_HOST_FUNC] = "host function",
+        [SPILL_OPKIND_ALL] = "graph",
+    };
+    if (record->opkind != SPILL_OPKIND_KERNEL)
+        return names[record->opkind];
+    const struct spill_kernel *kernel = spill_kernels_get(record->function);
+    return kernel == NULL ? "kernel" : kernel->name;
+}
+
+static uint32_t stream_number(struct build *b, CUstream stream)
+{
+    uint32_t n = 0;
+    while (n < b->stream_count && b->streams[n] != stream)
+        n++;
+    if (n == b->stream_count && n < STREAM_MAX)
+        b->streams[b->stream_count++] = stream;
+    return n < STREAM_MAX ? n : STREAM_MAX - 1;
+}
+
+static enum spill_status add_op(struct build *b, uint32_t i, uint32_t period)
+{
+    struct spill_iteration *it = b->it;
+    struct spill_trace *trace = &it->trace;
+    const struct spill_logrec *record = &b->rec->records[i];
+    uint32_t n = trace->op_count;
+    uint64_t duration = record->duration_ns;
+    if (period != 0 && b->rec->records[i - period].duration_ns != 0 &&
+        (duration == 0 || b->rec->records[i - period].duration_ns < duration))
+        duration = b->rec->records[i - period].duration_ns;
+    if (SPILL_HEAP_GROW(trace->ops, it->op_cap, (size_t)n + 1) != 0 ||
+        SPILL_HEAP_GROW(it->ops, it->match_cap, (size_t)n + 1) != 0 ||
+        SPILL_HEAP_GROW(trace->accesses, it->access_cap,
+                        (size_t)trace->access_count + record->touch_count) != 0)
+        return SPILL_ERR_NOMEM;
+    struct spill_trace_op *op = &trace->ops[n];
+    *op = (struct spill_trace_op){.duration_ns = duration,
+                                  .kind = record->opkind,
+                                  .name = shared_name(b, op_name(record)),
+                                  .stream = stream_number(b, record->stream),
+                                  .access_first = trace->access_count,
+                                  .access_count = record->touch_count};
+    memcpy(op->grid, record->grid, sizeof(op->grid));
+    memcpy(op->block, record->block, sizeof(op->block));
+    it->ops[n] = (struct spill_iteration_op){record->function, record->stream, record->bytes};
+    for (uint32_t t = 0; t < record->touch_count; t++) {
+        const struct spill_logtouch *touch = &b->rec->touches[record->touch_first + t];
+        uint32_t buffer = buffer_of(b, touch->serial);
+        if (buffer == SPILL_NO_BUFFER)
+            return SPILL_ERR_INVAL;
+        trace->accesses[trace->access_count++] = (struct spill_trace_access){buffer, touch->mode};
+    }
+    trace->op_count = n + 1;
+    return SPILL_OK;
+}
+
+static enum spill_status add_events(struct build *b, uint32_t period)
+{
+    struct spill_iteration *it = b->it;
+    uint64_t live = b->map->live_bytes; /* at the end; walk back to the start */
+    for (uint32_t i = b->first; i < b->rec->record_count; i++)
+        if (b->rec->records[i].kind == SPILL_LOGREC_ALLOC)
+            live -= b->rec->records[i].bytes;
+        else if (b->rec->records[i].kind == SPILL_LOGREC_FREE)
+            live += b->rec->records[i].bytes;
+    it->trace.peak_bytes = live;
+    for (uint32_t i = b->first; i < b->rec->record_count; i++) {
+        const struct spill_logrec *record = &b->rec->records[i];
+        uint32_t index = it->trace.op_count;
+        if (record->kind == SPILL_LOGREC_OP) {
+            enum spill_status status = add_op(b, i, period);
+            if (status != SPILL_OK)
+                return status;
+        } else {
+            index = buffer_of(b, record->serial);
+            live += record->kind == SPILL_LOGREC_ALLOC ? record->bytes : 0 - record->bytes;
+            if (live > it->trace.peak_bytes)
+                it->trace.peak_bytes = live;
+        }
+        if (SPILL_HEAP_GROW(it->events, it->event_cap, (size_t)it->event_count + 1) != 0)
+            return SPILL_ERR_NOMEM;
+        it->events[it->event_count++] = (struct spill_iteration_event){record->kind, index};
+    }
+    return SPILL_OK;
+}
+
+static void drop_tables(struct build *b)
+{
+    struct identity *identity, *next_identity;
+    struct named *named, *next_named;
+    HASH_ITER (hh, b->identities, identity, next_identity) {
+        HASH_DEL(b->identities, identity);
+        spill_heap_free(identity, sizeof(*identity));
+    }
+    HASH_ITER (hh, b->names, named, next_named) {
+        HASH_DEL(b->names, named);
+        spill_heap_free(named, sizeof(*named));
+    }
+}
+
+enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill_recorder *rec,
+                                        const struct spill_bufmap *map, uint32_t period)
+{
+    struct build b = {.it = it, .rec = rec, .map = map, .first = 0};
+    memset(it, 0, sizeof(*it));
+    if (period != 0)
+        b.first = rec->record_count - period;
+    it->trace.iterations = period == 0 ? 0 : 2;
+    (void)spill_recorder_harvest(rec, period == 0 ? 0 : b.first - period, rec->record_count);
+    enum spill_status status = SPILL_OK;
+    if (spill_iteration_name(it, "") == SPILL_TRACE_NONE)
+        status = SPILL_ERR_NOMEM;
+    if (status == SPILL_OK)
+        status = add_live(&b);
+    if (status == SPILL_OK)
+        status = identify_events(&b);
+    if (status == SPILL_OK)
+        status = add_events(&b, period);
+    drop_tables(&b);
+    if (status != SPILL_OK)
+        spill_iteration_free(it);
+    return status;
+}
+
+void spill_iteration_free(struct spill_iteration *it)
+{
+    spill_heap_free(it->trace.ops, it->op_cap * sizeof(*it->trace.ops));
+    spill_heap_free(it->trace.accesses, it->access_cap * sizeof(*it->trace.accesses));
+    spill_heap_free(it->trace.buffers, it->buffer_cap * sizeof(*it->trace.buffers));
+    spill_heap_free(it->trace.names, it->name_cap);
+    spill_heap_free(it->events, it->event_cap * sizeof(*it->events));
+    spill_heap_free(it->ops, it->match_cap * sizeof(*it->ops));
+    spill_heap_free(it->live_slot, it->slot_cap * sizeof(*it->live_slot));
+    memset(it, 0, sizeof(*it));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the log's last period to a trace: buffers get their identity across iterations, ops their
+ * accesses by that identity. */
+#ifndef SPILL_ITERATION_H
+#define SPILL_ITERATION_H
+
+#include <stdint.h>
+
+#include "preload/base/status.h"
+#include "preload/base/trace.h"
+#include "profiler/recorder.h"
+
+/* One event of the iteration, in program order. */
+struct spill_iteration_event {
+    uint32_t kind;  /* enum spill_log_kind */
+    uint32_t index; /* of the op, or of the buffer that is allocated or freed */
+};
+
+/* What distinguishes an op when it comes again, beyond its accesses. */
+struct spill_iteration_op {
+    CUfunction function;
+    CUstream stream;
+    uint64_t bytes;
+};
+
+struct spill_iteration {
+    struct spill_trace trace;
+    struct spill_iteration_event *events;
+    struct spill_iteration_op *ops; /* one for each trace op */
+    uint32_t *live_slot; /* for each trace buffer: its slot if it lives at the border, else
+                            SPILL_NO_BUFFER */
+    uint32_t event_count;
+    size_t op_cap, access_cap, buffer_cap, name_cap, event_cap, match_cap, slot_cap;
+};
+
+/* Builds IT from the last PERIOD records of REC (0: from all of them, as one open-ended "iteration").
+ * SPILL_ERR_INVAL: the live buffers do not return to what they were a period ago. Durations are the
+ * smaller of the two periods' (an outlier is never the smaller one). */
+enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill_recorder *rec,
+                                        const struct spill_bufmap *map, uint32_t period);
+void spill_iteration_free(struct spill_iteration *it);
+
+/* Adds TEXT to the names; its offset, or SPILL_TRACE_NONE without memory. */
+uint32_t spill_iteration_name(struct spill_iteration *it, const char *text);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/kernels.h"
+
+#include <string.h>
+
+#include "preload/base/driver.h"
+#include "preload/base/log.h"
+
+static struct spill_kernel *kernels;
+static struct spill_kernel *last; /* launches of one kernel come in runs */
+
+static const char *name_of(CUfunction function)
+{
+    const char *name = NULL;
+    if (SPILL_CU(cuFuncGetName) == NULL ||
+        SPILL_CU(cuFuncGetName)(&name, function) != CUDA_SUCCESS || name == NULL)
+        return "kernel";
+    /* The driver's text may go with its module. */
+    char *copy = spill_heap_alloc(strlen(name) + 1);
+    return copy == NULL ? "kernel" : strcpy(copy, name);
+}
+
+static void ask_params(struct spill_kernel *kernel)
+{
+    size_t cap = 0, offset, bytes;
+    CUresult result;
+    while ((result = SPILL_CU(cuFuncGetParamInfo)(kernel->function, kernel->param_count, &offset,
+                                                  &bytes)) == CUDA_SUCCESS) {
+        if (SPILL_HEAP_GROW(kernel->params, cap, kernel->param_count + 1) != 0) {
+            kernel->opaque = true;
+            return;
+        }
+        kernel->params[kernel->param_count++] =
+            (struct spill_kernel_param){(uint32_t)offset, (uint32_t)bytes};
+    }
+    /* INVALID_VALUE past the last index is the documented end of the list. Anything else, or the same
+     * for index 0 of a kernel the driver does not know, must not be read as "no parameters". */
+    if (result != CUDA_ERROR_INVALID_VALUE) {
+        kernel->opaque = true;
+        spill_log(SPILL_LOG_WARN,
+                  "the driver does not tell the parameters of kernel %s (%s): it counts as touching "
+                  "every buffer",
+                  kernel->name, spill_driver_error(result));
+    }
+}
+
+const struct spill_kernel *spill_kernels_get(CUfunction function)
+{
+    if (last != NULL && last->function == function)
+        return last;
+    struct spill_kernel *kernel = NULL;
+    HASH_FIND_PTR(kernels, &function, kernel);
+    if (kernel == NULL) {
+        kernel = spill_heap_alloc(sizeof(*kernel));
+        if (kernel == NULL)
+            return NULL;
+        kernel->function = function;
+        kernel->name = name_of(function);
+        ask_params(kernel);
+        HASH_ADD_PTR(kernels, function, kernel);
+    }
+    last = kernel;
+    return kernel;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a kernel by its handle: its name, and where its parameters lie. Asked of the driver
+ * at the first launch, then cached. */
+#ifndef SPILL_KERNELS_H
+#define SPILL_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cudaTypedefs.h>
+
+#include "preload/base/uthash_heap.h"
+
+struct spill_kernel_param {
+    uint32_t offset; /* in the kernel's parameter block */
+    uint32_t bytes;
+};
+
+struct spill_kernel {
+    CUfunction function;
+    const char *name; /* mangled; stays valid */
+    struct spill_kernel_param *params;
+    uint32_t param_count;
+    bool opaque; /* the driver does not tell its parameters: it may touch anything */
+    UT_hash_handle hh;
+};
+
+/* Never NULL but when memory is out. */
+const struct spill_kernel *spill_kernels_get(CUfunction function);
+
+#endif

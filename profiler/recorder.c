@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiler/recorder.h"
+
+#include <string.h>
+
+#include "preload/base/driver.h"
+#include "preload/base/log.h"
+#include "profiler/mix.h"
+
+#define RECORD_MAX ((uint32_t)1 << 20) /* then the log starts again: no iteration is that long */
+#define TIMER_MAX  ((uint32_t)1 << 16)
+
+void spill_recorder_reset(struct spill_recorder *rec)
+{
+    rec->record_count = 0;
+    rec->touch_count = 0;
+    for (uint32_t i = 0; i < rec->timer_count; i++)
+        rec->timers[i].record = SPILL_NO_TIMER;
+    spill_border_reset(rec);
+}
+
+static struct spill_logrec *push(struct spill_recorder *rec)
+{
+    if (rec->record_count == RECORD_MAX) {
+        spill_log_once(SPILL_LOG_WARN, "no repeating iteration in %u events: starting to look again",
+                       RECORD_MAX);
+        spill_recorder_reset(rec);
+    }
+    if (SPILL_HEAP_GROW(rec->records, rec->record_cap, (size_t)rec->record_count + 1) != 0)
+        return NULL;
+    struct spill_logrec *record = &rec->records[rec->record_count];
+    memset(record, 0, sizeof(*record));
+    record->timer = SPILL_NO_TIMER;
+    return record;
+}
+
+static void read_timer(struct spill_recorder *rec, struct spill_timer *timer)
+{
+    float ms = 0;
+    if (timer->record == SPILL_NO_TIMER)
+        return;
+    struct spill_logrec *record = &rec->records[timer->record];
+    if (SPILL_CU(cuEventSynchronize)(timer->end) == CUDA_SUCCESS &&
+        SPILL_CU(cuEventElapsedTime)(&ms, timer->start, timer->end) == CUDA_SUCCESS && ms > 0)
+        record->duration_ns = (uint64_t)((double)ms * 1e6 + 0.5);
+    record->timer = SPILL_NO_TIMER;
+    timer->record = SPILL_NO_TIMER;
+}
+
+/* A free event pair, the oldest one if all are in use. SPILL_NO_TIMER: none can be had. */
+static uint32_t take_timer(struct spill_recorder *rec)
+{
+    if (rec->timer_count < TIMER_MAX &&
+        (rec->next_timer >= rec->timer_count ||
+         rec->timers[rec->next_timer].record != SPILL_NO_TIMER)) {
+        struct spill_timer timer = {.record = SPILL_NO_TIMER};
+        if (SPILL_HEAP_GROW(rec->timers, rec->timer_cap, (size_t)rec->timer_count + 1) != 0 ||
+            SPILL_CU(cuEventCreate)(&timer.start, CU_EVENT_DEFAULT) != CUDA_SUCCESS ||
+            SPILL_CU(cuEventCreate)(&timer.end, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
+            return SPILL_NO_TIMER;
+        rec->timers[rec->timer_count] = timer;
+        return rec->timer_count++;
+    }
+    uint32_t t = rec->next_timer;
+    rec->next_timer = (t + 1) % rec->timer_count;
+    read_timer(rec, &rec->timers[t]);
+    return t;
+}
+
+enum spill_status spill_recorder_op_begin(struct spill_recorder *rec, const struct spill_bufmap *map,
+                                          const struct spill_opcall *op,
+                                          const struct spill_touches *touches)
+{
+    struct spill_logrec *record = push(rec);
+    if (record == NULL ||
+        SPILL_HEAP_GROW(rec->touches, rec->touch_cap,
+                        (size_t)rec->touch_count + touches->count) != 0)
+        return SPILL_ERR_NOMEM;
+    record->kind = SPILL_LOGREC_OP;
+    record->opkind = op->kind;
+    record->function = op->function;
+    record->stream = op->stream;
+    record->bytes = op->bytes;
+    memcpy(record->grid, op->grid, sizeof(record->grid));
+    memcpy(record->block, op->block, sizeof(record->block));
+    record->touch_first = rec->touch_count;
+    record->touch_count = touches->count;
+    uint64_t key = spill_mix(SPILL_LOGREC_OP + 1, op->kind);
+    key = spill_mix(key, (uintptr_t)op->function);
+    key = spill_mix(key, (uintptr_t)op->stream);
+    key = spill_mix(key, op->bytes);
+    for (unsigned i = 0; i < 3; i++)
+        key = spill_mix(key, (uint64_t)op->grid[i] << 32 | op->block[i]);
+    for (uint32_t i = 0; i < touches->count; i++) {
+        const struct spill_buf *buf = &map->bufs[touches->list[i].slot];
+        key = spill_mix(key, buf->addr);
+        rec->touches[rec->touch_count++] =
+            (struct spill_logtouch){.serial = buf->serial, .mode = touches->list[i].mode};
+    }
+    record->key = spill_mix(key, map->live_bytes);
+    if (rec->timing) {
+        uint32_t t = take_timer(rec);
+        if (t != SPILL_NO_TIMER &&
+            SPILL_CU(cuEventRecord)(rec->timers[t].start, op->stream) == CUDA_SUCCESS)
+            record->timer = t;
+    }
+    return SPILL_OK;
+}
+
+void spill_recorder_op_end(struct spill_recorder *rec, const struct spill_opcall *op)
+{
+    struct spill_logrec *record = &rec->records[rec->record_count++];
+    if (record->timer != SPILL_NO_TIMER) {
+        if (SPILL_CU(cuEventRecord)(rec->timers[record->timer].end, op->stream) == CUDA_SUCCESS)
+            rec->timers[record->timer].record = rec->record_count - 1;
+        else
+            record->timer = SPILL_NO_TIMER;
+    }
+    (void)spill_border_push(rec);
+}
+
+enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct spill_bufmap *map,
+                                       uint32_t slot, bool freed)
+{
+    struct spill_logrec *record = push(rec);
+    if (record == NULL)
+        return SPILL_ERR_NOMEM;
+    const struct spill_buf *buf = &map->bufs[slot];
+    record->kind = freed ? SPILL_LOGREC_FREE : SPILL_LOGREC_ALLOC;
+    record->serial = buf->serial;
+    record->addr = buf->addr;
+    record->bytes = buf->bytes;
+    uint64_t key = spill_mix(spill_mix(record->kind + 1, buf->addr), buf->bytes);
+    record->key = spill_mix(key, map->live_bytes);
+    rec->record_count++;
+    return spill_border_push(rec);
+}
+
+enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t first, uint32_t last)
+{
+    for (uint32_t i = first; i < last; i++)
+        if (rec->records[i].timer != SPILL_NO_TIMER)
+            read_timer(rec, &rec->timers[rec->records[i].timer]);
+    return SPILL_OK;
+}

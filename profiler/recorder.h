@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log of what the program does: every op, and every managed allocation and free, with the time each
+ * op took. The iteration border is read off this log (border.c), and a trace is built from its last
+ * period (iteration.c). Runs inside the turnstile; never on the planned path. */
+#ifndef SPILL_RECORDER_H
+#define SPILL_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cudaTypedefs.h>
+
+#include "preload/base/sink.h"
+#include "preload/base/status.h"
+#include "profiler/access.h"
+
+enum spill_log_kind { SPILL_LOGREC_OP, SPILL_LOGREC_ALLOC, SPILL_LOGREC_FREE };
+
+struct spill_logrec {
+    uint64_t key;    /* what happened and to what: equal keys, equal events */
+    uint64_t prefix; /* hash of all keys up to here, this one included */
+    uint32_t kind;   /* enum spill_log_kind */
+    uint32_t opkind;
+    /* allocations and frees */
+    uint64_t serial;
+    uint64_t addr;
+    uint64_t bytes; /* also of copies and memsets */
+    /* ops */
+    CUfunction function;
+    CUstream stream;
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t touch_first; /* in touches */
+    uint32_t touch_count;
+    uint32_t timer; /* index of its event pair, or SPILL_NO_TIMER once read */
+    uint32_t reserved;
+    uint64_t duration_ns;
+};
+
+#define SPILL_NO_TIMER UINT32_MAX
+
+struct spill_logtouch {
+    uint64_t serial;
+    uint32_t mode;
+    uint32_t reserved;
+};
+
+struct spill_timer {
+    CUevent start, end;
+    uint32_t record; /* whose time it holds, SPILL_NO_TIMER when free */
+};
+
+struct spill_lastseen; /* border.c */
+
+struct spill_recorder {
+    struct spill_logrec *records;
+    size_t record_cap;
+    uint32_t record_count;
+    struct spill_logtouch *touches;
+    size_t touch_cap;
+    uint32_t touch_count;
+    struct spill_timer *timers;
+    size_t timer_cap;
+    uint32_t timer_count, next_timer;
+    bool timing; /* event pairs are recorded */
+    /* border detection */
+    uint64_t *powers;
+    size_t power_cap;
+    struct spill_lastseen *last_seen;
+    uint32_t last_alloc;  /* index + 1 of the last allocation or free; 0: none */
+    uint32_t min_period;  /* shorter ones were tried and broke */
+    uint32_t open_record; /* the op between begin and end */
+};
+
+/* Forgets the log (the event pairs stay). */
+void spill_recorder_reset(struct spill_recorder *rec);
+
+/* Around an op. LIVE_BYTES: of managed buffers, part of what makes two moments the same. */
+enum spill_status spill_recorder_op_begin(struct spill_recorder *rec, const struct spill_bufmap *map,
+                                          const struct spill_opcall *op,
+                                          const struct spill_touches *touches);
+void spill_recorder_op_end(struct spill_recorder *rec, const struct spill_opcall *op);
+enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct spill_bufmap *map,
+                                       uint32_t slot, bool freed);
+
+/* Waits for the ops of the records [first, last) and reads their durations. */
+enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t first, uint32_t last);
+
+/* After a record was added: the smallest PERIOD such that the last two stretches of PERIOD records are
+ * equal, event by event and address by address, with the live bytes returning; 0 when there is none. */
+uint32_t spill_border_period(struct spill_recorder *rec);
+/* Internal to recorder.c and border.c: enters the newest record. */
+enum spill_status spill_border_push(struct spill_recorder *rec);
+void spill_border_reset(struct spill_recorder *rec);
+
+#endif
