@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/spillway/launch.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload/base/log.h"
+#include "tools/spillway/command.h"
+#include "tools/spillway/elfcheck.h"
+
+static const char library[] = "libspillway.so";
+
+/* Fills PATH with the file that execvp would run. 0, or the errno it would fail with. */
+static int find_program(const char *name, char path[PATH_MAX])
+{
+    struct stat st;
+    int worst = ENOENT;
+    const char *dirs = strchr(name, '/') != NULL ? "" : getenv("PATH");
+    if (*name == '\0')
+        return ENOENT;
+    if (dirs == NULL)
+        dirs = "/bin:/usr/bin";
+    for (;;) {
+        size_t len = strcspn(dirs, ":");
+        const char *slash = strchr(name, '/') != NULL ? "" : len > 0 ? "/" : "./";
+        int n = snprintf(path, PATH_MAX, "%.*s%s%s", (int)len, dirs, slash, name);
+        if (n > 0 && n < PATH_MAX && stat(path, &st) == 0) {
+            if (S_ISREG(st.st_mode) && access(path, X_OK) == 0)
+                return 0;
+            worst = S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+        }
+        if (dirs[len] == '\0')
+            return worst;
+        dirs += len + 1;
+    }
+}
+
+/* Finds the library: beside this executable (a build folder), else in ../lib/spillway (installed).
+ * Fills DIR with the folder that holds it. */
+static bool find_library(char dir[PATH_MAX])
+{
+    static const char *const places[] = {"", "/../lib/spillway"};
+    char self[PATH_MAX], place[PATH_MAX + 32], file[PATH_MAX + 32];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (n <= 0) {
+        spill_log(SPILL_LOG_ERROR, "cannot tell where this executable lies: %s", strerror(errno));
+        return false;
+    }
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(place, sizeof(place), "%s%s", self, places[i]);
+        if (realpath(place, dir) == NULL)
+            continue;
+        snprintf(file, sizeof(file), "%s/%s", dir, library);
+        if (access(file, R_OK) == 0)
+            return true;
+    }
+    spill_log(SPILL_LOG_ERROR,
+              "%s is neither in %s nor in %s/../lib/spillway: build or install spillway again",
+              library, self, self);
+    return false;
+}
+
+/* ITEM, then those words of the variable NAME that are not ITEM itself. */
+static bool prepend(const char *name, const char *item, const char *separators, char joint)
+{
+    const char *old = getenv(name);
+    size_t room = strlen(item) + (old != NULL ? strlen(old) : 0) + 2;
+    char *list = malloc(room);
+    if (list == NULL)
+        return false;
+    size_t used = (size_t)snprintf(list, room, "%s", item);
+    while (old != NULL && *old != '\0') {
+        size_t len = strcspn(old, separators);
+        if (len > 0 && (strlen(item) != len || strncmp(old, item, len) != 0))
+            used += (size_t)snprintf(list + used, room - used, "%c%.*s", joint, (int)len, old);
+        old += len + (old[len] != '\0');
+    }
+    bool done = setenv(name, list, 1) == 0;
+    free(list);
+    return done;
+}
+
+/* ld.so splits LD_PRELOAD at spaces and colons, LD_LIBRARY_PATH at colons and semicolons; neither
+ * can quote. A folder with a space is therefore searched, not named. */
+static bool preload(const char *dir)
+{
+    char path[PATH_MAX + 32];
+    if (strpbrk(dir, ":;") != NULL) {
+        spill_log(SPILL_LOG_ERROR,
+                  "%s cannot be preloaded from %s: the loader splits names at ':' and ';'; move it",
+                  library, dir);
+        return false;
+    }
+    if (strchr(dir, ' ') == NULL) {
+        snprintf(path, sizeof(path), "%s/%s", dir, library);
+        return prepend("LD_PRELOAD", path, " :", ':');
+    }
+    return prepend("LD_LIBRARY_PATH", dir, ":;", ':') && prepend("LD_PRELOAD", library, " :", ':');
+}
+
+static bool set_number(const char *name, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    return setenv(name, text, 1) == 0;
+}
+
+static bool set_environment(const struct spill_launch *launch)
+{
+    static const int levels[] = {
+        [SPILL_LAUNCH_ERRORS] = 0,
+        [SPILL_LAUNCH_WARNINGS] = 1,
+        [SPILL_LAUNCH_EVERYTHING] = 3,
+    };
+    return setenv("SPILLWAY_MODE", launch->mode, 1) == 0 &&
+           setenv("SPILLWAY_LAUNCHED", "1", 1) == 0 &&
+           (launch->output == NULL || setenv("SPILLWAY_OUTPUT", launch->output, 1) == 0) &&
+           (launch->gpu_mem == 0 || set_number("SPILLWAY_GPU_MEM", launch->gpu_mem)) &&
+           (launch->host_mem == 0 || set_number("SPILLWAY_HOST_MEM", launch->host_mem)) &&
+           (launch->verbosity == SPILL_LAUNCH_DEFAULT ||
+            set_number("SPILLWAY_VERBOSE", (uint64_t)levels[launch->verbosity]));
+}
+
+/* Loading the driver in the launcher costs a few milliseconds and turns a stack trace from the
+ * depths of a framework into one line. */
+static bool driver_present(void)
+{
+    if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != NULL)
+        return true;
+    spill_log(SPILL_LOG_ERROR,
+              "no CUDA driver (%s): install NVIDIA's driver or add its folder to LD_LIBRARY_PATH; "
+              "--no-driver-check starts the program all the same",
+              dlerror());
+    return false;
+}
+
+int spill_launch_failed(const struct spill_launch *launch, int error)
+{
+    spill_log(SPILL_LOG_ERROR, "cannot run %s: %s", launch->argv[0], strerror(error));
+    return error == ENOENT ? SPILL_EXIT_NOT_FOUND : SPILL_EXIT_CANNOT_RUN;
+}
+
+int spill_launch_prepare(const struct spill_launch *launch)
+{
+    char path[PATH_MAX], dir[PATH_MAX];
+    int error = find_program(launch->argv[0], path);
+    if (error != 0)
+        return spill_launch_failed(launch, error);
+    if (!find_library(dir))
+        return SPILL_EXIT_NOT_FOUND;
+    if (!launch->skip_driver_check && !driver_present())
+        return SPILL_EXIT_NO_DRIVER;
+    spill_elfcheck_warn(path);
+    if (!preload(dir))
+        return SPILL_EXIT_NOT_FOUND;
+    if (!set_environment(launch)) {
+        spill_log(SPILL_LOG_ERROR, "cannot set the program's environment");
+        return SPILL_EXIT_NOT_FOUND;
+    }
+    return 0;
+}
