@@ -11,11 +11,8 @@
 /* A child parser for those options; its input is a struct spill_launch, initialised to zeros. */
 extern const struct argp spill_options_argp;
 
-/* The keys of --help, which each command's own table carries so that it is listed first. */
-#define SPILL_OPTION_HELP                                                                          \
-    {                                                                                              \
-        "help", 'h', NULL, 0, "This text", -1                                                      \
-    }
+/* A child parser for --help (to stdout, status 0), which every command has; it has no input. */
+extern const struct argp spill_options_help_argp;
 
 /* Parses ARGV with ARGP. 0, or the exit status after the complaint was printed. */
 int spill_options_parse(const struct argp *argp, int argc, char **argv, void *input);
