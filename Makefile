@@ -62,14 +62,48 @@ $(O)/obj/%.o: %.S
 	$(call say,AS,$<)
 	$(Q)$(CC) $(spill_cppflags) -c -o $@ $<
 
-.PHONY: all cuda-headers clean help simgpu
+.PHONY: all cuda-headers clean help simgpu deps demo check install uninstall
 cuda-headers:
 ifeq ($(CUDA_INCLUDE),)
 	@echo "spillway: CUDA headers (cuda.h, cudaTypedefs.h) not found in \$$CUDA_HOME, \$$CUDA_PATH, /usr/local/cuda, /opt/cuda, /usr/lib/cuda or /usr: install the CUDA Toolkit 12.4 or newer, or say make CUDA_HOME=DIR" >&2; exit 1
 endif
 
 include tools/simgpu/simgpu.mk
--include tests/tests.mk
+include tests/tests.mk
+
+## deps: install the Debian packages that building and testing need
+deps:
+	@CC='$(CC)' tools/deps.sh
+
+# A second make, because what deps installs decides what this one could have found.
+again = @+$(MAKE) --no-print-directory
+
+## demo: a training run that does not fit, made to fit (on a simulated GPU if there is no real one)
+demo: deps cuda-headers
+	$(again) all workloads
+	@BUILD='$(abspath $(O))' CUDA_INCLUDE='$(CUDA_INCLUDE)' tools/demo.sh
+
+## check: all tests; T='PATTERN...' for some of them
+check: deps cuda-headers
+	$(again) all test-programs
+	@BUILD='$(abspath $(O))' CC='$(CC)' CUDA_INCLUDE='$(CUDA_INCLUDE)' tests/run.sh $(T)
+
+bindir = $(DESTDIR)$(PREFIX)/bin
+libdir = $(DESTDIR)$(PREFIX)/lib/spillway
+docdir = $(DESTDIR)$(PREFIX)/share/doc/spillway
+docs  := README.md CHANGELOG.md LICENSE profiler/FORMAT.md
+
+## install: to DESTDIR/PREFIX (default /usr/local)
+install: $(O)/libspillway.so $(O)/spillway
+	install -d '$(bindir)' '$(libdir)' '$(docdir)'
+	install -m 755 $(O)/spillway '$(bindir)/spillway'
+	install -m 644 $(O)/libspillway.so '$(libdir)/libspillway.so'
+	install -m 644 $(docs) '$(docdir)'
+
+## uninstall: what install put there
+uninstall:
+	rm -f '$(bindir)/spillway' '$(libdir)/libspillway.so' $(patsubst %,'$(docdir)/%',$(notdir $(docs)))
+	-rmdir '$(libdir)' '$(docdir)' 2>/dev/null
 
 ## clean: remove the build folder
 clean:
@@ -77,6 +111,7 @@ clean:
 
 ## help: this list
 help:
-	@awk -F': ' '/^## /{sub(/^## /,""); printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F': ' '/^## [a-z-]+:/ { sub(/^## /, ""); printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST)) $(filter %.mk,$(MAKEFILE_LIST))
+	@echo "  variables: O=DIR V=1 WERROR=1 CC= CFLAGS= CUDA_HOME= PREFIX= DESTDIR="
 
 -include $(patsubst %.o,%.d,$(call objs,$(lib_src) $(tool_src)))

@@ -22,10 +22,11 @@ static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-/* One line and the usage status: argp_error would add a second line that helps nobody here. */
+/* NAME ends in the blank or the '=' before the value. One line and the usage status: argp_error
+ * would add a second line that helps nobody here. */
 static void refuse(const char *name, const char *text)
 {
-    spill_log(SPILL_LOG_ERROR, "%s %s is not a size: write a number and a unit, such as 8GiB", name,
+    spill_log(SPILL_LOG_ERROR, "%s%s is not a size: write a number and a unit, such as 8GiB", name,
               text);
     exit(SPILL_EXIT_USAGE);
 }
@@ -43,7 +44,7 @@ static void check_budget(const char *name, const char *text, uint64_t bytes)
     if (bytes >= SPILL_LAUNCH_PAGE_BYTES)
         return;
     spill_log(SPILL_LOG_ERROR,
-              "%s %s is below one 2 MiB page, the smallest piece of memory a GPU maps: give at "
+              "%s%s is below one 2 MiB page, the smallest piece of memory a GPU maps: give at "
               "least 2MiB",
               name, text);
     exit(SPILL_EXIT_USAGE);
@@ -55,10 +56,10 @@ static void check_environment(const struct spill_launch *launch)
 {
     const char *gpu = getenv("SPILLWAY_GPU_MEM"), *host = getenv("SPILLWAY_HOST_MEM");
     uint64_t bytes;
-    if (launch->gpu_mem == 0 && gpu != NULL && (bytes = size_of("SPILLWAY_GPU_MEM", gpu)) != 0)
-        check_budget("SPILLWAY_GPU_MEM", gpu, bytes);
+    if (launch->gpu_mem == 0 && gpu != NULL && (bytes = size_of("SPILLWAY_GPU_MEM=", gpu)) != 0)
+        check_budget("SPILLWAY_GPU_MEM=", gpu, bytes);
     if (launch->host_mem == 0 && host != NULL)
-        (void)size_of("SPILLWAY_HOST_MEM", host);
+        (void)size_of("SPILLWAY_HOST_MEM=", host);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -66,12 +67,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct spill_launch *launch = state->input;
     switch (key) {
     case KEY_GPU_MEM:
-        launch->gpu_mem = size_of("--gpu-mem", arg);
-        check_budget("--gpu-mem", arg, launch->gpu_mem);
+        launch->gpu_mem = size_of("--gpu-mem ", arg);
+        check_budget("--gpu-mem ", arg, launch->gpu_mem);
         return 0;
     case KEY_HOST_MEM:
-        launch->host_mem = size_of("--host-mem", arg);
-        check_budget("--host-mem", arg, launch->host_mem);
+        launch->host_mem = size_of("--host-mem ", arg);
+        check_budget("--host-mem ", arg, launch->host_mem);
         return 0;
     case 'q':
         launch->verbosity = launch->verbosity == SPILL_LAUNCH_WARNINGS ? SPILL_LAUNCH_ERRORS

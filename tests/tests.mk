@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# The programs that the tests run. A unit test is one file, linked with everything that needs no CUDA
+# driver; workloads and victims are ordinary .cu files, built for the simulated GPU.
+unit_src  := $(wildcard tests/unit/*.c)
+cu_src    := $(wildcard tests/workloads/*.cu tests/victims/*.cu)
+unit_bin  := $(patsubst %.c,$(O)/%,$(unit_src))
+cu_bin    := $(patsubst %.cu,$(O)/%,$(cu_src))
+tested_src = $(base_src) $(solver_src) $(wildcard profiler/*.c) $(filter-out tools/spillway/main.c,$(wildcard tools/spillway/*.c))
+
+.PHONY: workloads test-programs
+workloads: $(filter $(O)/tests/workloads/%,$(cu_bin))
+test-programs: $(unit_bin) $(cu_bin)
+
+$(O)/libspilltest.a: $(call objs,$(tested_src))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rc $@ $^
+
+$(unit_bin): $(O)/%: $(O)/obj/%.o $(O)/libspilltest.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -lcmocka -ldl -lpthread -lm
+
+$(cu_bin): $(O)/%: %.cu | simgpu
+	@mkdir -p $(@D)
+	$(call say,SIMCC,$@)
+	$(Q)$(SIMCC) -O2 -o $@ $<
+
+-include $(patsubst %.c,$(O)/obj/%.d,$(unit_src))
