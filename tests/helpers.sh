@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# For the end-to-end tests (and the demo): the workload, on a simulated GPU. To be sourced.
+# shellcheck shell=sh disable=SC2034
+SPILLWAY=$BUILD/spillway
+MLP=$BUILD/tests/workloads/mlp
+# A run of a few seconds: buffers of two to four pages, some 90 operations a step.
+FEW="--steps 10 --data $SRC/tests/data/digits.csv"
+SIMLIB=$BUILD/simgpu
+LD_LIBRARY_PATH=$SIMLIB${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+MIB=1048576
+PAGE=$((2 * MIB))
+
+fail() {
+    echo "not ok $*"
+    failed=1
+}
+failed=0
+
+# jq's answer to FILTER about a report; a missing or damaged report is an error, not an empty answer.
+report() { # FILE FILTER
+    jq -er "$2" "$1" || { echo "not ok cannot read $2 from $1" >&2; exit 1; }
+}
+
+# Runs the workload with ample memory once: ample.out, ample.json, and NEED, its peak in bytes.
+run_ample() { # ARGS...
+    # shellcheck disable=SC2086 # a list
+    SIMGPU_REPORT=ample.json SIMGPU_MARK=cuMemcpyDtoH_v2 "$MLP" ${*:-$FEW} >ample.out || {
+        echo "not ok the workload fails with ample memory"
+        exit 1
+    }
+    grep -q '^step 10 loss [0-9.]*$' ample.out && grep -q '^accuracy' ample.out || {
+        echo "not ok the workload printed no losses"
+        exit 1
+    }
+    NEED=$(report ample.json .peak_physical_bytes)
+}
+
+# PERCENT of the need, in whole pages.
+share() { echo $((NEED * $1 / 100 / PAGE * PAGE)); }
+
+# same NAME FILE: the losses in FILE are those with ample memory, byte by byte.
+same() {
+    if cmp ample.out "$2"; then
+        echo "ok $1"
+    else
+        fail "$1: losses differ"
+        diff ample.out "$2" | head -n 4
+    fi
+}
