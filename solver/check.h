@@ -21,11 +21,12 @@ struct spill_outcome {
 };
 
 /* Checks PLAN (every rule of plan.h, both budgets, frames disjoint in host order) and simulates its
- * steady state: op k starts when op k-1 has ended, the copies in it needs have ended and its own new
- * pages have memory; memory is granted in host order; each link copies in FIFO order; a copy out starts
- * at the end of out_op at the earliest, a copy in at the start of in_op at the earliest; a page's memory
- * is free when its copy out has ended. SPILL_OK fills OUTCOME. SPILL_ERR_INFEASIBLE: the plan breaks a
- * rule, named in COMPLAINT (COMPLAINT_LEN chars, may be NULL). */
+ * steady state: op k starts when op k-1 has ended, the copies in it needs have ended and its own
+ * new pages have memory; memory is granted in host order; each link copies in FIFO order; a copy
+ * out starts at the end of out_op at the earliest, a copy in at the start of in_op at the earliest;
+ * a page's memory is free when its copy out has ended. SPILL_OK fills OUTCOME.
+ * SPILL_ERR_INFEASIBLE: the plan breaks a rule, named in COMPLAINT (COMPLAINT_LEN chars, may be
+ * NULL). */
 enum spill_status spill_check_plan(const struct spill_problem *problem,
                                    const struct spill_plan *plan, struct spill_outcome *outcome,
                                    char *complaint, uint32_t complaint_len);

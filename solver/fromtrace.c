@@ -31,9 +31,8 @@ static void narrow_lives(const struct spill_trace *trace, struct spill_buffer *b
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t a = 0; a < trace->ops[k].access_count; a++) {
             uint32_t b = trace->accesses[trace->ops[k].access_first + a].buffer;
-            uint32_t from = trace->buffers[b].birth_op == SPILL_TRACE_NONE
-                                ? 0
-                                : trace->buffers[b].birth_op % n;
+            uint32_t from =
+                trace->buffers[b].birth_op == SPILL_TRACE_NONE ? 0 : trace->buffers[b].birth_op % n;
             struct spill_buffer *buffer = &buffers[b];
             if (buffer->birth_op == SPILL_TRACE_NONE ||
                 since(k, from, n) < since(buffer->birth_op, from, n))

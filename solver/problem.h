@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planning problem: one training iteration that repeats for ever, the buffers it touches, the two
- * links between GPU and host, and the budgets. Pure data; indices instead of pointers between tables.
+/* The planning problem: one training iteration that repeats for ever, the buffers it touches, the
+ * two links between GPU and host, and the budgets. Pure data; indices instead of pointers between
+ * tables.
  *
- * Time is cyclic: op 0 follows op op_count-1. Sizes are bytes, times nanoseconds. Memory is counted in
- * whole pages of page_bytes. */
+ * Time is cyclic: op 0 follows op op_count-1. Sizes are bytes, times nanoseconds. Memory is counted
+ * in whole pages of page_bytes. */
 #ifndef SPILL_PROBLEM_H
 #define SPILL_PROBLEM_H
 
@@ -29,8 +30,9 @@ enum spill_life {
 
 struct spill_buffer {
     uint64_t bytes;
-    uint32_t life;     /* enum spill_life */
-    uint32_t birth_op; /* ITERATION: its first and its last op in cyclic order; death_op < birth_op */
+    uint32_t life; /* enum spill_life */
+    uint32_t
+        birth_op; /* ITERATION: its first and its last op in cyclic order; death_op < birth_op */
     uint32_t death_op; /* when its life crosses the iteration border. Ignored for PERSISTENT. */
     uint32_t pinned;   /* non-zero: never moved, all its pages resident all the time */
 };
@@ -49,10 +51,12 @@ struct spill_problem {
     uint32_t buffer_count;
     struct spill_link out; /* device to host */
     struct spill_link in;  /* host to device */
-    uint32_t duplex_permille; /* rate each link keeps while both are busy: 1000 = full, 500 = half */
+    uint32_t
+        duplex_permille; /* rate each link keeps while both are busy: 1000 = full, 500 = half */
     uint64_t page_bytes;
-    uint64_t gpu_budget;  /* bytes for the pages of all buffers here */
-    uint64_t host_budget; /* bytes of pinned host memory for pages that are out; UINT64_MAX = no limit */
+    uint64_t gpu_budget; /* bytes for the pages of all buffers here */
+    uint64_t
+        host_budget; /* bytes of pinned host memory for pages that are out; UINT64_MAX = no limit */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The solver's front door. Pure: no CUDA, clock, thread, environment or global; the same problem and
- * options give the same plan to the bit. */
+/* The solver's front door. Pure: no CUDA, clock, thread, environment or global; the same problem
+ * and options give the same plan to the bit. */
 #ifndef SPILL_SOLVE_H
 #define SPILL_SOLVE_H
 

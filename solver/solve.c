@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "solver/solve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/arena.h"
+#include "solver/check.h"
+#include "solver/draft.h"
+#include "solver/frames.h"
+#include "solver/prep.h"
+#include "solver/select.h"
+
+#define SCHEDULE_ROUNDS 3
+
+void spill_plan_free(struct spill_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    free(plan->moves);
+    free(plan->parks);
+    free(plan->in_order);
+    free(plan->page_base);
+    free(plan->frame_of);
+    free(plan);
+}
+
+/* A copy of COUNT elements of SIZE that the caller of spill_solve will free; never NULL unless out
+ * of memory. */
+static void *keep(const void *from, size_t count, size_t size)
+{
+    void *to = malloc(count * size + 1);
+
+    if (to != NULL && count > 0)
+        memcpy(to, from, count * size);
+    return to;
+}
+
+static struct spill_plan *keep_plan(const struct spill_plan *from, const struct spill_prep *prep)
+{
+    struct spill_plan *plan = malloc(sizeof(*plan));
+
+    if (plan == NULL)
+        return NULL;
+    *plan = *from;
+    plan->moves = keep(from->moves, from->move_count, sizeof(*from->moves));
+    plan->parks = keep(from->parks, from->park_count, sizeof(*from->parks));
+    plan->in_order = keep(from->in_order, from->move_count, sizeof(uint32_t));
+    plan->page_base =
+        keep(from->page_base, (size_t)prep->problem->buffer_count + 1, sizeof(uint32_t));
+    plan->frame_of = keep(from->frame_of, from->page_total, sizeof(uint32_t));
+    if (plan->moves == NULL || plan->parks == NULL || plan->in_order == NULL ||
+        plan->page_base == NULL || plan->frame_of == NULL) {
+        spill_plan_free(plan);
+        return NULL;
+    }
+    return plan;
+}
+
+/* Fills what follows from moves and parks alone: peak, host memory, bytes. */
+static enum spill_status finish_tables(const struct spill_prep *prep, struct spill_draft *draft,
+                                       struct spill_arena *arena)
+{
+    struct spill_plan *plan = &draft->plan;
+    uint32_t n = prep->problem->op_count, most_host = 0;
+    uint32_t *resident = spill_draft_resident(draft, prep, arena);
+    uint32_t *host = spill_arena_alloc(arena, (size_t)n + 1, sizeof(uint32_t));
+
+    if (arena->failed)
+        return SPILL_ERR_NOMEM;
+    plan->page_base = prep->page_base;
+    plan->page_total = prep->page_total;
+    plan->peak_pages = 0;
+    plan->out_bytes = plan->in_bytes = 0;
+    for (uint32_t m = 0; m < plan->move_count; m++) {
+        const struct spill_move *move = &plan->moves[m];
+        uint32_t held = spill_cyclic(move->out_op, move->use_op, n);
+
+        spill_cyclic_range_add(host, n, move->out_op, held == 0 ? n : held, move->page_count);
+        plan->out_bytes += spill_prep_bytes(prep, move->buffer, move->page_first, move->page_count);
+    }
+    plan->in_bytes = plan->out_bytes;
+    for (uint32_t k = 0; k < n; k++) {
+        if (k > 0)
+            host[k] += host[k - 1];
+        most_host = host[k] > most_host ? host[k] : most_host;
+        plan->peak_pages = resident[k] > plan->peak_pages ? resident[k] : plan->peak_pages;
+    }
+    plan->host_bytes = ((uint64_t)most_host + draft->parked) * prep->problem->page_bytes;
+    plan->compute_ns = prep->compute_ns;
+    plan->bound_ns = prep->compute_ns;
+    return SPILL_OK;
+}
+
+/* Simulates the finished plan and writes its times into the moves. */
+static enum spill_status finish_times(const struct spill_prep *prep, struct spill_draft *draft,
+                                      struct spill_arena *arena)
+{
+    struct spill_plan *plan = &draft->plan;
+    struct spill_stays stays;
+    enum spill_status status;
+
+    if (!spill_stays_build(&stays, prep, plan, arena))
+        return SPILL_ERR_NOMEM;
+    memset(&draft->outcome, 0, sizeof(draft->outcome));
+    status = spill_simulate(prep, plan, &stays, &draft->when, &draft->outcome, arena);
+    if (status != SPILL_OK)
+        return status;
+    plan->step_ns = draft->outcome.step_ns;
+    for (uint32_t m = 0; m < plan->move_count; m++) {
+        struct spill_move *move = &plan->moves[m];
+        uint64_t later = move->in_op < move->out_op ? plan->step_ns : 0;
+
+        move->out_start_ns = draft->when.out_start[m];
+        move->out_end_ns = draft->when.out_end[m];
+        move->in_start_ns = draft->when.in_start[m] + later;
+        move->in_end_ns = draft->when.in_end[m] + later;
+    }
+    return SPILL_OK;
+}
+
+struct job {
+    const struct spill_prep *prep;
+    struct spill_arena *arena;
+    struct spill_draft draft;
+    uint64_t *weight;
+};
+
+static uint32_t pages_to_park(const struct spill_prep *prep, uint32_t budget)
+{
+    uint32_t most = 0, parkable = 0;
+
+    for (uint32_t k = 0; k < prep->problem->op_count; k++)
+        most = prep->base[k] > most ? prep->base[k] : most;
+    for (uint32_t b = 0; b < prep->problem->buffer_count; b++)
+        parkable += prep->parkable[b] ? prep->pages[b] : 0;
+    most = most > budget ? most - budget : 0;
+    return most < parkable ? most : parkable;
+}
+
+/* Makes a draft that uses at most BUDGET pages at every op. */
+static enum spill_status draft_for(struct job *job, uint32_t budget, bool all)
+{
+    const struct spill_prep *prep = job->prep;
+    struct spill_draft *draft = &job->draft;
+    uint32_t *amount = spill_arena_alloc(job->arena, prep->gap_count, sizeof(uint32_t));
+    struct spill_select want = {budget, pages_to_park(prep, budget), prep->start, job->weight, 1.0};
+    enum spill_status status = SPILL_OK;
+
+    if (amount == NULL)
+        return SPILL_ERR_NOMEM;
+    memset(draft, 0, sizeof(*draft));
+    draft->budget = budget;
+    draft->parked = want.parked;
+    if (all) {
+        for (uint32_t g = 0; g < prep->gap_count; g++)
+            amount[g] = prep->pages[prep->gaps[g].buffer];
+        draft->parked = pages_to_park(prep, 0);
+    } else {
+        status = spill_select_cover(prep, &want, amount, job->arena);
+    }
+    if (status == SPILL_OK)
+        status = spill_draft_build(draft, prep, amount, job->arena);
+    if (status == SPILL_OK)
+        status = spill_draft_evaluate(draft, prep, job->arena);
+    for (int round = 0; !all && round < SCHEDULE_ROUNDS && status == SPILL_OK; round++) {
+        status = spill_draft_schedule(draft, prep, job->arena);
+        if (status == SPILL_OK)
+            status = spill_draft_evaluate(draft, prep, job->arena);
+    }
+    return status;
+}
+
+/* Frames for the current draft; false in FITS when the problem's budget has too few. */
+static enum spill_status frames_for(struct job *job, uint32_t limit, bool *fits)
+{
+    struct spill_frames frames;
+    enum spill_status status;
+
+    job->draft.plan.frame_of =
+        spill_arena_alloc(job->arena, job->prep->page_total, sizeof(uint32_t));
+    if (job->draft.plan.frame_of == NULL)
+        return SPILL_ERR_NOMEM;
+    status = spill_frames_assign(job->prep, &job->draft.plan, limit, &job->draft.when,
+                                 job->draft.outcome.step_ns, &frames, job->arena);
+    *fits = status == SPILL_OK && frames.unplaced == 0;
+    return status;
+}
+
+/* The smallest number of frames we know how to manage with: every gap used in full. */
+static enum spill_status smallest_frames(struct job *job, uint32_t *frames)
+{
+    enum spill_status status = draft_for(job, job->prep->least[job->prep->widest_op], true);
+    bool fits;
+
+    if (status == SPILL_OK)
+        status = frames_for(job, job->prep->page_total, &fits);
+    if (status == SPILL_OK)
+        *frames = job->draft.plan.frame_count;
+    return status;
+}
+
+static enum spill_status solve(struct job *job, struct spill_plan **plan,
+                               struct spill_solve_obstacle *obstacle)
+{
+    const struct spill_prep *prep = job->prep;
+    uint32_t budget = prep->budget_pages, least = prep->least[prep->widest_op];
+    uint32_t cut = 0, frames = least;
+    enum spill_status status;
+    bool fits = false;
+
+    for (int round = 0; !fits && budget >= least + cut; round++) {
+        status = draft_for(job, budget - cut, false);
+        if (status == SPILL_OK)
+            status = frames_for(job, budget, &fits);
+        if (status != SPILL_OK)
+            return status;
+        if (!fits && cut == budget - least)
+            break;
+        cut += 1 + cut / 2 + budget / 200;
+        if (!fits && cut > budget - least)
+            cut = budget - least;
+    }
+    if (!fits) {
+        status = smallest_frames(job, &frames);
+        if (status != SPILL_OK)
+            return status;
+        fits = frames <= budget;
+    }
+    if (!fits) {
+        if (obstacle != NULL)
+            *obstacle =
+                (struct spill_solve_obstacle){prep->widest_op, frames * prep->problem->page_bytes};
+        return SPILL_ERR_INFEASIBLE;
+    }
+    status = finish_tables(prep, &job->draft, job->arena);
+    if (status == SPILL_OK)
+        status = finish_times(prep, &job->draft, job->arena);
+    if (status != SPILL_OK)
+        return status;
+    if (job->draft.plan.host_bytes > prep->problem->host_budget) {
+        if (obstacle != NULL)
+            *obstacle =
+                (struct spill_solve_obstacle){prep->widest_op, frames * prep->problem->page_bytes};
+        return SPILL_ERR_INFEASIBLE;
+    }
+    *plan = keep_plan(&job->draft.plan, prep);
+    return *plan == NULL ? SPILL_ERR_NOMEM : SPILL_OK;
+}
+
+static enum spill_status job_open(struct job *job, struct spill_prep *prep,
+                                  struct spill_arena *arena, const struct spill_problem *problem)
+{
+    enum spill_status status = spill_prep_build(prep, problem, arena);
+
+    memset(job, 0, sizeof(*job));
+    job->prep = prep;
+    job->arena = arena;
+    if (status != SPILL_OK)
+        return status;
+    job->weight = spill_arena_alloc(arena, problem->op_count, sizeof(uint64_t));
+    if (job->weight == NULL)
+        return SPILL_ERR_NOMEM;
+    for (uint32_t k = 0; k < problem->op_count; k++)
+        job->weight[k] = problem->ops[k].duration_ns;
+    return SPILL_OK;
+}
+
+enum spill_status spill_solve(const struct spill_problem *problem,
+                              const struct spill_solve_options *options, struct spill_plan **plan,
+                              struct spill_solve_obstacle *obstacle)
+{
+    struct spill_arena arena = {0};
+    struct spill_prep prep;
+    struct job job;
+    enum spill_status status = job_open(&job, &prep, &arena, problem);
+
+    if (options != NULL && options->method != NULL && strcmp(options->method, "ours") != 0)
+        status = SPILL_ERR_NOT_FOUND;
+    if (status == SPILL_OK)
+        status = solve(&job, plan, obstacle);
+    spill_arena_free(&arena);
+    return status;
+}
+
+void spill_solve_smallest_budget(const struct spill_problem *problem,
+                                 struct spill_solve_obstacle *obstacle)
+{
+    struct spill_arena arena = {0};
+    struct spill_prep prep;
+    struct job job;
+    uint32_t frames = 0;
+
+    *obstacle = (struct spill_solve_obstacle){0, UINT64_MAX};
+    if (job_open(&job, &prep, &arena, problem) == SPILL_OK &&
+        smallest_frames(&job, &frames) == SPILL_OK)
+        *obstacle = (struct spill_solve_obstacle){prep.widest_op, frames * problem->page_bytes};
+    spill_arena_free(&arena);
+}
