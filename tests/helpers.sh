@@ -23,9 +23,9 @@ report() { # FILE FILTER
 }
 
 # Runs the workload with ample memory once: ample.out, ample.json, and NEED, its peak in bytes.
-run_ample() { # ARGS...
+run_ample() {
     # shellcheck disable=SC2086 # a list
-    SIMGPU_REPORT=ample.json SIMGPU_MARK=cuMemcpyDtoH_v2 "$MLP" ${*:-$FEW} >ample.out || {
+    SIMGPU_REPORT=ample.json SIMGPU_MARK=cuMemcpyDtoH_v2 "$MLP" $FEW >ample.out || {
         echo "not ok the workload fails with ample memory"
         exit 1
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The programs that the tests run. A unit test is one file, linked with everything that needs no CUDA
 # driver; workloads and victims are ordinary .cu files, built for the simulated GPU.
+SIMCC     ?= $(O)/simgpu/simcc
 unit_src  := $(wildcard tests/unit/*.c)
 cu_src    := $(wildcard tests/workloads/*.cu tests/victims/*.cu)
 unit_bin  := $(patsubst %.c,$(O)/%,$(unit_src))
