@@ -53,7 +53,7 @@ static const char doc[] =
     "  spillway run --gpu-mem 20GiB --host-mem 64GiB -- python3 train.py\n"
     "  spillway run -v ./train\n\n"
     "Environment, where the option is not given:\n"
-    "  SPILLWAY_GPU_MEM, SPILLWAY_HOST_MEM, SPILLWAY_VERBOSE\n\n"
+    "  SPILLWAY_GPU_MEM, SPILLWAY_HOST_MEM, SPILLWAY_MODE, SPILLWAY_VERBOSE\n\n"
     "Exit status: the program's own; 3 no CUDA driver, 64 wrong usage, 126 PROG cannot be "
     "executed, "
     "127 PROG or libspillway.so not found.";
@@ -64,7 +64,7 @@ static const struct argp argp = {table, parse, "[--] PROG [ARGS...]", doc, child
 
 static int run(int argc, char **argv)
 {
-    struct spill_launch launch = {.mode = "offload"};
+    struct spill_launch launch = {.mode = NULL};
     int status = spill_options_parse(&argp, argc, argv, &launch);
     if (status == 0)
         status = spill_launch_prepare(&launch);

@@ -120,7 +120,8 @@ static bool set_environment(const struct spill_launch *launch)
         [SPILL_LAUNCH_WARNINGS] = 1,
         [SPILL_LAUNCH_EVERYTHING] = 3,
     };
-    return setenv("SPILLWAY_MODE", launch->mode, 1) == 0 &&
+    return setenv("SPILLWAY_MODE", launch->mode != NULL ? launch->mode : "offload",
+                  launch->mode != NULL) == 0 &&
            setenv("SPILLWAY_LAUNCHED", "1", 1) == 0 &&
            (launch->output == NULL || setenv("SPILLWAY_OUTPUT", launch->output, 1) == 0) &&
            (launch->gpu_mem == 0 || set_number("SPILLWAY_GPU_MEM", launch->gpu_mem)) &&

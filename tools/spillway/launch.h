@@ -16,7 +16,7 @@ enum spill_launch_verbosity {
 };
 
 struct spill_launch {
-    const char *mode;   /* value of SPILLWAY_MODE */
+    const char *mode;   /* value of SPILLWAY_MODE; NULL: what it has, else "offload" */
     const char *output; /* value of SPILLWAY_OUTPUT, or NULL: leave it */
     uint64_t gpu_mem;   /* bytes; 0: not given */
     uint64_t host_mem;  /* bytes; 0: not given */
