@@ -53,7 +53,7 @@ bool spill_real_load(void)
     return true;
 }
 
-bool spill_real_complete(void)
+bool spill_driver_complete(void)
 {
     if (!spill_real_load())
         return false;

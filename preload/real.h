@@ -29,9 +29,6 @@ extern bool spill_real_loaded;
  * there is no driver at all. Idempotent. */
 bool spill_real_load(void);
 
-/* False when the driver lacks a function that managing memory needs; says which, once. */
-bool spill_real_complete(void);
-
 /* A call of the real function behind the hook SYMBOL. */
 #define SPILL_REAL(symbol)                                                                         \
     ((spill_real_loaded || spill_real_load()) ? spill_real_table.p_##symbol                        \

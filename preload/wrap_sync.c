@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrappers of the program's own waits, and of the end of a context. */
-#include "preload/guard.h"
-#include "preload/real.h"
+#include "preload/around.h"
 
 /* The wait itself runs outside the turnstile, or one waiting thread would hold up all others. */
-static CUresult waited(CUresult result)
+static CUresult waited(CUresult result, CUstream stream)
 {
     if (spill_guard_enter()) {
-        spill_guard_sink->synchronized();
+        spill_guard_sink->synchronized(stream);
         spill_guard_leave();
     }
     return result;
@@ -15,22 +14,19 @@ static CUresult waited(CUresult result)
 
 CUresult cuCtxSynchronize(void)
 {
-    return waited(SPILL_REAL(cuCtxSynchronize)());
+    return waited(SPILL_REAL(cuCtxSynchronize)(), NULL);
 }
 
 CUresult cuStreamSynchronize(CUstream stream)
 {
-    return waited(SPILL_REAL(cuStreamSynchronize)(stream));
+    return waited(SPILL_REAL(cuStreamSynchronize)(stream),
+                  spill_around_stream(stream, SPILL_STREAM_L));
 }
 
 CUresult cuStreamSynchronize_ptsz(CUstream stream)
 {
-    return waited(SPILL_REAL(cuStreamSynchronize_ptsz)(stream));
-}
-
-CUresult cuEventSynchronize(CUevent event)
-{
-    return waited(SPILL_REAL(cuEventSynchronize)(event));
+    return waited(SPILL_REAL(cuStreamSynchronize_ptsz)(stream),
+                  spill_around_stream(stream, SPILL_STREAM_T));
 }
 
 static void context_end(void)

@@ -4,6 +4,8 @@
 #ifndef SPILL_DRIVER_H
 #define SPILL_DRIVER_H
 
+#include <stdbool.h>
+
 #include <cudaTypedefs.h>
 
 #include "preload/base/status.h"
@@ -19,6 +21,9 @@ extern struct spill_driver spill_driver;
 
 /* One call of the real driver: SPILL_CU(cuMemMap)(...). */
 #define SPILL_CU(symbol) (spill_driver.p_##symbol)
+
+/* False when the driver lacks a needed function; says which, once. */
+bool spill_driver_complete(void);
 
 /* The name of RESULT ("CUDA_ERROR_OUT_OF_MEMORY"); never NULL. */
 const char *spill_driver_error(CUresult result);

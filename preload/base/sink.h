@@ -59,8 +59,9 @@ struct spill_sink {
      * call is not made. */
     CUresult (*before)(struct spill_opcall *op);
     void (*after)(struct spill_opcall *op, CUresult result);
-    /* The program waited for the device or a stream: host memory it reads now is complete. */
-    void (*synchronized)(void);
+    /* The program waited for STREAM, or for the whole device (NULL): what they wrote to host memory is
+     * complete. */
+    void (*synchronized)(CUstream stream);
     /* The buffer of a managed address; false when ADDR is not managed. */
     bool (*find)(CUdeviceptr addr, CUdeviceptr *base, size_t *bytes);
     /* The context is about to go away, with all that is in it. */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the user is told: one line when swapping starts, one at the end. */
+#include "preload/base/fmt.h"
+#include "preload/base/log.h"
+#include "preload/base/size.h"
+#include "replay/engine.h"
+
+/* NS as "12.34 ms" in OUT. */
+static const char *format_ms(uint64_t ns, char *out, size_t cap)
+{
+    spill_fmt(out, cap, "%llu.%02llu ms", (unsigned long long)(ns / 1000000),
+              (unsigned long long)(ns / 10000 % 100));
+    return out;
+}
+
+void spill_account_started(const struct spill_engine *e)
+{
+    const struct spill_script *s = e->perform.script;
+    char moved[32], budget[32], step[32], ideal[32], host[32];
+    uint32_t buffers = 0;
+    for (uint32_t b = 0; b < s->buffer_count; b++)
+        buffers += s->buffers[b].home_count > 0;
+    spill_log(SPILL_LOG_INFO,
+              "moving %s of %u buffers out and in per iteration through %s of pinned host memory to "
+              "keep within %s; predicted step %s, %s without a limit",
+              spill_size_format(s->plan->out_bytes, moved, sizeof(moved)), buffers,
+              spill_size_format(s->slab_bytes, host, sizeof(host)),
+              spill_size_format(e->dev.gpu_budget, budget, sizeof(budget)),
+              format_ms(s->plan->step_ns, step, sizeof(step)),
+              format_ms(s->plan->compute_ns, ideal, sizeof(ideal)));
+}
+
+/* The last op of a replayed iteration was enqueued on STREAM. Times every iteration by one event, and
+ * reads it two borders later, when it is long done: the host never waits. */
+void spill_account_border(struct spill_engine *e, CUstream stream)
+{
+    struct spill_account *a = &e->account;
+    float ms = 0;
+    for (int i = 0; i < 3 && !a->border_events_made; i++)
+        if (SPILL_CU(cuEventCreate)(&a->border_events[i], CU_EVENT_DEFAULT) != CUDA_SUCCESS)
+            return;
+    a->border_events_made = true;
+    if (SPILL_CU(cuEventRecord)(a->border_events[a->borders % 3], stream) != CUDA_SUCCESS)
+        return;
+    a->borders++;
+    if (a->borders < 3)
+        return;
+    CUevent from = a->border_events[a->borders % 3], to = a->border_events[(a->borders + 1) % 3];
+    if (SPILL_CU(cuEventElapsedTime)(&ms, from, to) == CUDA_SUCCESS && ms > 0) {
+        a->step_ns_sum += (uint64_t)((double)ms * 1e6);
+        a->steps_timed++;
+    }
+}
+
+static void finish_line(const struct spill_engine *e)
+{
+    static const char *const names[SPILL_REASON_COUNT] = {
+        [SPILL_REASON_OTHER_OP] = "another op",
+        [SPILL_REASON_OTHER_ALLOC] = "another allocation",
+        [SPILL_REASON_NEW_PIN] = "a new pin",
+        [SPILL_REASON_MEMORY] = "memory",
+        [SPILL_REASON_FAILED_OP] = "a failed op",
+    };
+    const struct spill_account *a = &e->account;
+    char planned[32], achieved[32], out[32], in[32], step[32], stall[32], why[160];
+    uint64_t measured = a->steps_timed == 0 ? 0 : a->step_ns_sum / a->steps_timed, total = 0;
+    size_t n = 0;
+    why[0] = '\0';
+    for (unsigned r = 0; r < SPILL_REASON_COUNT; r++) {
+        total += a->fallbacks[r];
+        if (a->fallbacks[r] != 0 && n + 40 < sizeof(why))
+            n += spill_fmt(why + n, sizeof(why) - n, "%s%s %llu", n == 0 ? " (" : ", ", names[r],
+                           (unsigned long long)a->fallbacks[r]);
+    }
+    if (n > 0)
+        spill_fmt(why + n, sizeof(why) - n, ")");
+    spill_log(SPILL_LOG_INFO,
+              "peak %s planned, %s achieved; %s moved out, %s in; %llu iterations replayed, step %s "
+              "(stalls %s); %llu fallbacks%s",
+              spill_size_format(a->planned_peak_bytes, planned, sizeof(planned)),
+              spill_size_format(e->dev.peak_bytes, achieved, sizeof(achieved)),
+              spill_size_format(e->dev.out_bytes, out, sizeof(out)),
+              spill_size_format(e->dev.in_bytes, in, sizeof(in)),
+              (unsigned long long)a->replayed, format_ms(measured, step, sizeof(step)),
+              format_ms(measured > a->compute_ns ? measured - a->compute_ns : 0, stall,
+                        sizeof(stall)),
+              (unsigned long long)total, why);
+}
+
+void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls)
+{
+    char peak[32], budget[32], out[32];
+    if (hooked_calls == 0 && cuda_used) {
+        spill_log(SPILL_LOG_ERROR,
+                  "THIS CUDA PROGRAM ENDED AND NOT ONE OF ITS CALLS PASSED THROUGH SPILLWAY: nothing "
+                  "was watched or moved. A static driver, RTLD_DEEPBIND or another preload may hide "
+                  "them");
+        return;
+    }
+    if (e->dev.page_bytes == 0)
+        return; /* no managed memory in this process */
+    if (e->account.started_said) {
+        finish_line(e);
+        return;
+    }
+    if (e->config.mode != SPILL_MODE_OFFLOAD)
+        return;
+    spill_size_format(e->dev.peak_bytes, peak, sizeof(peak));
+    spill_size_format(e->dev.gpu_budget, budget, sizeof(budget));
+    if (e->dev.out_bytes == 0)
+        spill_log(SPILL_LOG_INFO, "nothing had to move: peak %s within %s", peak, budget);
+    else
+        spill_log(SPILL_LOG_INFO,
+                  "peak %s within %s; no plan was in force, %s paged out on demand", peak, budget,
+                  spill_size_format(e->dev.out_bytes, out, sizeof(out)));
+}

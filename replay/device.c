@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/device.h"
+
+#include <string.h>
+
+#include "preload/base/heap.h"
+#include "preload/base/log.h"
+#include "preload/base/size.h"
+
+#define FRAME_MAX  ((uint32_t)1 << 14) /* more frames cost more calls than they save bytes */
+#define SPAN_TIMES 32                  /* span of addresses, in times the card's memory */
+
+static CUmemAllocationProp frame_prop(const struct spill_device *dev)
+{
+    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                              .id = dev->ordinal}};
+}
+
+static enum spill_status size_pages(struct spill_device *dev)
+{
+    CUmemAllocationProp prop = frame_prop(dev);
+    size_t granularity = 0;
+    if (SPILL_CU(cuMemGetAllocationGranularity)(&granularity, &prop,
+                                                CU_MEM_ALLOC_GRANULARITY_MINIMUM) !=
+            CUDA_SUCCESS ||
+        granularity == 0 || (granularity & (granularity - 1)) != 0)
+        return SPILL_ERR_UNSUPPORTED;
+    dev->page_bytes = granularity;
+    while (dev->gpu_budget / dev->page_bytes > FRAME_MAX)
+        dev->page_bytes *= 2;
+    dev->page_shift = (unsigned)__builtin_ctzll(dev->page_bytes);
+    return SPILL_OK;
+}
+
+static enum spill_status reserve_span(struct spill_device *dev)
+{
+    uint64_t bytes = dev->gpu_bytes * SPAN_TIMES / dev->page_bytes * dev->page_bytes;
+    CUdeviceptr base = 0;
+    while (SPILL_CU(cuMemAddressReserve)(&base, bytes, dev->page_bytes, 0, 0) != CUDA_SUCCESS) {
+        bytes = bytes / 2 / dev->page_bytes * dev->page_bytes;
+        if (bytes < 2 * dev->gpu_budget)
+            return SPILL_ERR_DRIVER;
+    }
+    dev->span_base = base;
+    dev->page_total = (uint32_t)(bytes >> dev->page_shift);
+    return SPILL_OK;
+}
+
+static enum spill_status make_tables(struct spill_device *dev)
+{
+    uint32_t limit = (uint32_t)(dev->gpu_budget >> dev->page_shift);
+    dev->pages = spill_heap_alloc((size_t)dev->page_total * sizeof(*dev->pages));
+    dev->frames = spill_heap_alloc(((size_t)limit + 1) * sizeof(*dev->frames));
+    dev->free_frames = spill_heap_alloc(((size_t)limit + 1) * sizeof(*dev->free_frames));
+    if (dev->pages == NULL || dev->frames == NULL || dev->free_frames == NULL)
+        return SPILL_ERR_NOMEM;
+    for (uint32_t p = 0; p < dev->page_total; p++)
+        dev->pages[p].frame = SPILL_NO_FRAME;
+    if (spill_ranges_boot(&dev->ranges, dev->page_total) != SPILL_OK)
+        return SPILL_ERR_NOMEM;
+    return spill_bufmap_boot(&dev->buffers, dev->span_base,
+                             (uint64_t)dev->page_total << dev->page_shift, dev->page_shift);
+}
+
+enum spill_status spill_device_boot(struct spill_device *dev, const struct spill_config *config)
+{
+    size_t free_bytes = 0, total_bytes = 0;
+    int vmm = 0;
+    char size[32], page[32];
+    memset(dev, 0, sizeof(*dev));
+    if (SPILL_CU(cuCtxGetCurrent)(&dev->context) != CUDA_SUCCESS || dev->context == NULL ||
+        SPILL_CU(cuCtxGetDevice)(&dev->ordinal) != CUDA_SUCCESS ||
+        SPILL_CU(cuMemGetInfo_v2)(&free_bytes, &total_bytes) != CUDA_SUCCESS)
+        return SPILL_ERR_DRIVER;
+    if (SPILL_CU(cuDeviceGetAttribute)(
+            &vmm, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, dev->ordinal) !=
+            CUDA_SUCCESS ||
+        vmm == 0) {
+        spill_log(SPILL_LOG_WARN,
+                  "device %d has no virtual memory management; its memory is not managed",
+                  dev->ordinal);
+        return SPILL_ERR_UNSUPPORTED;
+    }
+    (void)SPILL_CU(cuDeviceGetName)(dev->name, sizeof(dev->name), dev->ordinal);
+    dev->gpu_bytes = total_bytes;
+    dev->gpu_budget =
+        config->gpu_mem != 0 && config->gpu_mem < free_bytes ? config->gpu_mem : free_bytes;
+    enum spill_status status = size_pages(dev);
+    if (status == SPILL_OK && dev->gpu_budget < dev->page_bytes) {
+        spill_log(SPILL_LOG_ERROR,
+                  "a GPU budget of %s is below one page of %s: raise SPILLWAY_GPU_MEM; running "
+                  "without spillway",
+                  spill_size_format(dev->gpu_budget, size, sizeof(size)),
+                  spill_size_format(dev->page_bytes, page, sizeof(page)));
+        return SPILL_ERR_INVAL;
+    }
+    dev->host_budget =
+        config->host_mem != 0 ? config->host_mem : spill_hostpool_available() / 4 * 3;
+    if (status == SPILL_OK)
+        status = reserve_span(dev);
+    if (status == SPILL_OK)
+        status = make_tables(dev);
+    if (status != SPILL_OK)
+        return status;
+    spill_hostpool_boot(&dev->host, dev->host_budget, dev->page_bytes);
+    /* Non-blocking: the program's legacy default stream must not wait for our copies. */
+    if (SPILL_CU(cuStreamCreate)(&dev->out_stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
+        SPILL_CU(cuStreamCreate)(&dev->in_stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+        return SPILL_ERR_DRIVER;
+    return SPILL_OK;
+}
+
+uint32_t spill_device_frame_limit(const struct spill_device *dev)
+{
+    if (dev->unmanaged_bytes >= dev->gpu_budget)
+        return 0;
+    return (uint32_t)((dev->gpu_budget - dev->unmanaged_bytes) >> dev->page_shift);
+}
+
+uint32_t spill_device_take_frame(struct spill_device *dev)
+{
+    if (dev->free_count > 0)
+        return dev->free_frames[--dev->free_count];
+    if (dev->frame_count >= spill_device_frame_limit(dev))
+        return SPILL_NO_FRAME;
+    CUmemAllocationProp prop = frame_prop(dev);
+    struct spill_frame frame = {.page = SPILL_NO_BUFFER};
+    if (SPILL_CU(cuMemCreate)(&frame.handle, dev->page_bytes, &prop, 0) != CUDA_SUCCESS)
+        return SPILL_NO_FRAME; /* the card has less than the budget: live with what there is */
+    dev->frames[dev->frame_count] = frame;
+    uint64_t bytes = ((uint64_t)++dev->frame_count << dev->page_shift) + dev->unmanaged_bytes;
+    if (bytes > dev->peak_bytes)
+        dev->peak_bytes = bytes;
+    return dev->frame_count - 1;
+}
+
+void spill_device_give_frame(struct spill_device *dev, uint32_t frame)
+{
+    dev->frames[frame].page = SPILL_NO_BUFFER;
+    dev->free_frames[dev->free_count++] = frame;
+}
+
+void spill_device_trim_frames(struct spill_device *dev, uint32_t limit)
+{
+    /* Only the frame with the highest number can go, or numbers would move: swap it into place. */
+    while (dev->frame_count > limit && dev->free_count > 0) {
+        uint32_t gone = dev->free_frames[--dev->free_count], last = dev->frame_count - 1;
+        if (SPILL_CU(cuMemRelease)(dev->frames[gone].handle) != CUDA_SUCCESS)
+            return;
+        dev->frame_count = last;
+        if (gone == last)
+            continue;
+        dev->frames[gone] = dev->frames[last];
+        if (dev->frames[gone].page != SPILL_NO_BUFFER)
+            dev->pages[dev->frames[gone].page].frame = gone;
+        for (uint32_t i = 0; i < dev->free_count; i++)
+            if (dev->free_frames[i] == last)
+                dev->free_frames[i] = gone;
+    }
+}
+
+CUresult spill_device_map(struct spill_device *dev, uint32_t page, uint32_t frame)
+{
+    CUresult result = SPILL_CU(cuMemMap)(spill_device_addr(dev, page), dev->page_bytes, 0,
+                                         dev->frames[frame].handle, 0);
+    if (result == CUDA_SUCCESS)
+        dev->pages[page].frame = frame;
+    return result;
+}
+
+CUresult spill_device_allow(struct spill_device *dev, uint32_t page, uint32_t count)
+{
+    CUmemAccessDesc access = {
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->ordinal},
+        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    return SPILL_CU(cuMemSetAccess)(spill_device_addr(dev, page),
+                                    (size_t)count << dev->page_shift, &access, 1);
+}
+
+CUresult spill_device_unmap(struct spill_device *dev, uint32_t page)
+{
+    CUresult result = SPILL_CU(cuMemUnmap)(spill_device_addr(dev, page), dev->page_bytes);
+    if (result == CUDA_SUCCESS)
+        dev->pages[page].frame = SPILL_NO_FRAME;
+    return result;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of one managed device: its address span, pages, frames and host memory. Everything here is
+ * touched inside the turnstile only. */
+#ifndef SPILL_DEVICE_H
+#define SPILL_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cudaTypedefs.h>
+
+#include "preload/base/config.h"
+#include "preload/base/driver.h"
+#include "profiler/bufmap.h"
+#include "replay/hostpool.h"
+#include "replay/ranges.h"
+#include "solver/plan.h"
+
+enum spill_where {
+    SPILL_NOWHERE,   /* no contents: never written, or its buffer is gone */
+    SPILL_ON_DEVICE, /* in its frame */
+    SPILL_ON_HOST    /* at host */
+};
+
+struct spill_page {
+    uint64_t last_use; /* number of the last op that touched it */
+    char *host;        /* its contents while ON_HOST */
+    char *home;        /* its place in the active plan's slab, or NULL */
+    uint32_t frame;    /* mapped frame, SPILL_NO_FRAME: none */
+    uint32_t where;    /* enum spill_where */
+};
+
+struct spill_frame {
+    CUmemGenericAllocationHandle handle;
+    uint32_t page; /* page that owns it now, SPILL_NO_BUFFER: none (on the free stack, or aliased) */
+};
+
+struct spill_device {
+    CUcontext context;
+    CUdevice ordinal;
+    char name[64];
+    uint64_t page_bytes;
+    unsigned page_shift;
+    uint64_t span_base;
+    uint32_t page_total; /* pages of the span */
+    uint64_t gpu_bytes;  /* of the card */
+    uint64_t gpu_budget; /* bytes the program may occupy, unmanaged allocations included */
+    uint64_t unmanaged_bytes;
+    uint64_t host_budget;
+    struct spill_bufmap buffers;
+    struct spill_ranges ranges;
+    struct spill_hostpool host;
+    struct spill_page *pages;
+    struct spill_frame *frames;
+    uint32_t *free_frames; /* stack */
+    uint32_t frame_count;  /* created */
+    uint32_t free_count;
+    uint32_t slab_pages;   /* pages of slabs for small buffers: resident for good */
+    uint64_t op_number;    /* of the op being served; 64 bits never wrap */
+    CUstream out_stream, in_stream;
+    uint64_t out_bytes, in_bytes;           /* moved since the start */
+    uint64_t paged_out_bytes, paged_in_bytes; /* of these, by the pager */
+    uint64_t peak_bytes;                    /* frames and unmanaged memory */
+};
+
+/* Sets up the device of the current context. SPILL_ERR_UNSUPPORTED (said once) when it cannot be
+ * managed. */
+enum spill_status spill_device_boot(struct spill_device *dev, const struct spill_config *config);
+
+/* Frames that may exist under the budget now. */
+uint32_t spill_device_frame_limit(const struct spill_device *dev);
+
+/* Takes a free frame, creating one if the budget allows; SPILL_NO_FRAME: none to be had. */
+uint32_t spill_device_take_frame(struct spill_device *dev);
+void spill_device_give_frame(struct spill_device *dev, uint32_t frame);
+/* Gives free frames' memory back to the driver until at most LIMIT frames exist, as far as possible. */
+void spill_device_trim_frames(struct spill_device *dev, uint32_t limit);
+
+/* Mapping of single pages. Access must be set before use: spill_device_allow on runs of pages. */
+CUresult spill_device_map(struct spill_device *dev, uint32_t page, uint32_t frame);
+CUresult spill_device_allow(struct spill_device *dev, uint32_t page, uint32_t count);
+CUresult spill_device_unmap(struct spill_device *dev, uint32_t page);
+
+static inline CUdeviceptr spill_device_addr(const struct spill_device *dev, uint32_t page)
+{
+    return dev->span_base + ((uint64_t)page << dev->page_shift);
+}
+
+#endif

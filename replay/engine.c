@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program's ops: what happens before and after each, by state. */
+#include "replay/engine.h"
+
+#include <string.h>
+
+#include "preload/base/log.h"
+#include "preload/base/trace.h"
+
+struct spill_engine spill_engine;
+
+/* Is OP what the script expects? The buffers must be the same ones, found in the same order. */
+static bool matches(const struct spill_engine *e, const struct spill_opcall *op,
+                    const struct spill_iteration_event *event)
+{
+    if (event == NULL || event->kind != SPILL_LOGREC_OP)
+        return false;
+    const struct spill_script *s = e->perform.script;
+    const struct spill_script_op *planned = &s->ops[event->index];
+    if (planned->function != op->function || planned->stream != op->stream ||
+        planned->kind != op->kind || planned->bytes != op->bytes ||
+        planned->touches.count != e->touches.count)
+        return false;
+    for (unsigned i = 0; i < 3; i++)
+        if (planned->grid[i] != op->grid[i] || planned->block[i] != op->block[i])
+            return false;
+    for (uint32_t i = 0; i < e->touches.count; i++)
+        if (e->dev.buffers.bufs[e->touches.list[i].slot].plan_id !=
+            s->touches[planned->touches.first + i])
+            return false;
+    return true;
+}
+
+/* A buffer whose address was copied to the device as data: a kernel may reach it without naming it. */
+static void pin_stored(void *arg, uint32_t slot)
+{
+    struct spill_engine *e = arg;
+    struct spill_buf *buf = &e->dev.buffers.bufs[slot];
+    if (buf->pin != SPILL_TRACE_UNPINNED)
+        return;
+    if (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY)
+        spill_engine_diverge(e, SPILL_REASON_NEW_PIN);
+    struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
+    struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
+    CUresult result = spill_pager_ensure(&e->dev, &one);
+    buf->pin = SPILL_TRACE_PIN_STORED_ADDRESS;
+    if (result != CUDA_SUCCESS)
+        spill_log_once(SPILL_LOG_ERROR,
+                       "buffers whose addresses are stored in device memory must stay resident, and "
+                       "they do not fit the GPU budget: raise SPILLWAY_GPU_MEM (--gpu-mem)");
+}
+
+static void note_to_host(struct spill_engine *e, CUstream stream)
+{
+    if (e->to_host_stream != NULL && e->to_host_stream != stream)
+        e->to_host_many = true;
+    e->to_host_stream = stream;
+}
+
+static bool shadow_matches(struct spill_engine *e, const struct spill_opcall *op)
+{
+    if (spill_engine_shadow_ready(e) && matches(e, op, spill_engine_expected(e)))
+        return true;
+    spill_engine_shadow_restart(e);
+    return spill_engine_shadow_ready(e) && matches(e, op, spill_engine_expected(e));
+}
+
+static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
+{
+    e->shadow_hit = shadow_matches(e, op);
+    CUresult result = spill_pager_ensure(&e->dev, &e->touches);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (op->kind == SPILL_OPKIND_ALL) {
+        spill_engine_become_resident(e);
+        return CUDA_SUCCESS;
+    }
+    if (!e->recording && !e->gave_up && e->config.mode == SPILL_MODE_OFFLOAD &&
+        e->dev.paged_out_bytes != e->paged_at_rest)
+        spill_engine_start_recording(e); /* it fitted, and no longer does */
+    if (e->recording && spill_recorder_op_begin(&e->rec, &e->dev.buffers, op, &e->touches) !=
+                            SPILL_OK)
+        e->recording = false; /* out of memory: page on without a plan */
+    return CUDA_SUCCESS;
+}
+
+static CUresult op_before(struct spill_opcall *op)
+{
+    struct spill_engine *e = &spill_engine;
+    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
+        return CUDA_SUCCESS;
+    if (e->state == SPILL_STATE_BROKEN)
+        return e->broken;
+    e->dev.op_number++;
+    if (op->to_host)
+        note_to_host(e, op->stream);
+    if (op->host_source != NULL)
+        spill_access_stored(&e->dev.buffers, op->host_source, op->bytes, pin_stored, e);
+    if (spill_access_scan(&e->dev.buffers, op, &e->touches) != SPILL_OK)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY) {
+        const struct spill_iteration_event *event = spill_engine_expected(e);
+        if (matches(e, op, event)) {
+            e->open_op = event->index;
+            if (e->state == SPILL_STATE_REPLAY)
+                return spill_perform_replay_before(&e->perform, e->open_op);
+            CUresult result = spill_perform_guard_before(&e->perform, &e->dev, e->open_op);
+            if (result == CUDA_SUCCESS)
+                return result;
+            e->open_op = SPILL_NO_EVENT; /* fall back to the pager, which can serve any op */
+        }
+        spill_engine_diverge(e, SPILL_REASON_OTHER_OP);
+    }
+    return e->state == SPILL_STATE_OBSERVE ? observe_before(e, op) : CUDA_SUCCESS;
+}
+
+static void planned_after(struct spill_engine *e, const struct spill_opcall *op, CUresult result)
+{
+    uint32_t k = e->open_op;
+    e->open_op = SPILL_NO_EVENT;
+    if (result != CUDA_SUCCESS) {
+        spill_engine_diverge(e, SPILL_REASON_FAILED_OP);
+        return;
+    }
+    CUresult ours = e->state == SPILL_STATE_REPLAY
+                        ? spill_perform_replay_after(&e->perform, &e->dev, k)
+                        : spill_perform_guard_after(&e->perform, &e->dev, k);
+    if (ours != CUDA_SUCCESS) {
+        spill_engine_break(e, ours);
+        return;
+    }
+    e->ops_done++;
+    if (e->state == SPILL_STATE_REPLAY && e->ops_done == e->perform.script->op_count)
+        spill_account_border(e, op->stream);
+    spill_engine_advance(e);
+}
+
+static void op_after(struct spill_opcall *op, CUresult result)
+{
+    struct spill_engine *e = &spill_engine;
+    if (e->open_op != SPILL_NO_EVENT &&
+        (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY)) {
+        planned_after(e, op, result);
+        return;
+    }
+    if (e->state != SPILL_STATE_OBSERVE)
+        return;
+    if (e->shadow_hit && result == CUDA_SUCCESS)
+        spill_engine_shadow_hit(e);
+    if (e->state != SPILL_STATE_OBSERVE || !e->recording)
+        return;
+    if (result != CUDA_SUCCESS) {
+        spill_engine_start_recording(e); /* what failed is no part of an iteration */
+        return;
+    }
+    spill_recorder_op_end(&e->rec, op);
+    spill_engine_recorded(e);
+}
+
+static void synchronized(CUstream stream)
+{
+    struct spill_engine *e = &spill_engine;
+    if (stream == NULL || (stream == e->to_host_stream && !e->to_host_many)) {
+        e->to_host_stream = NULL;
+        e->to_host_many = false;
+    }
+}
+
+static void context_end(void)
+{
+    struct spill_engine *e = &spill_engine;
+    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
+        return;
+    spill_engine_write_partial_trace(e);
+    /* Streams, events, frames go with the context; nothing of ours may touch them again. */
+    e->state = SPILL_STATE_OFF;
+}
+
+static void finish(bool cuda_used, uint64_t hooked_calls)
+{
+    struct spill_engine *e = &spill_engine;
+    e->rec.timing = false;
+    spill_engine_write_partial_trace(e);
+    spill_account_finish(e, cuda_used, hooked_calls);
+}
+
+static void in_child(void)
+{
+    spill_engine.state = SPILL_STATE_OFF;
+}
+
+const struct spill_sink *spill_engine_sink(const struct spill_config *config)
+{
+    static const struct spill_sink sink = {
+        .alloc = spill_engine_alloc,
+        .free = spill_engine_free,
+        .unmanaged = spill_engine_unmanaged,
+        .before = op_before,
+        .after = op_after,
+        .synchronized = synchronized,
+        .find = spill_engine_find,
+        .context_end = context_end,
+        .finish = finish,
+        .child = in_child,
+    };
+    spill_engine.config = *config;
+    spill_engine.open_op = SPILL_NO_EVENT;
+    return &sink;
+}

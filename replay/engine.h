@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state machine behind the hooks: observe -> plan -> guarded -> replay, back to observe at the first
+ * difference. One engine, one managed device. Shared by engine.c (the program's calls), memory.c
+ * (allocations), transitions.c (from state to state) and account.c (what the user is told). */
+#ifndef SPILL_ENGINE_H
+#define SPILL_ENGINE_H
+
+#include "preload/base/sink.h"
+#include "profiler/access.h"
+#include "profiler/recorder.h"
+#include "replay/calibrate.h"
+#include "replay/device.h"
+#include "replay/pager.h"
+#include "replay/perform.h"
+#include "replay/planner.h"
+#include "replay/slab.h"
+
+enum spill_state {
+    SPILL_STATE_NEW,      /* no managed allocation yet */
+    SPILL_STATE_OBSERVE,  /* pager; recording, unless there is nothing to learn */
+    SPILL_STATE_GUARD,    /* pager's copies, the plan's residency */
+    SPILL_STATE_REPLAY,   /* events only */
+    SPILL_STATE_RESIDENT, /* everything stays where it is: graphs hold addresses */
+    SPILL_STATE_BROKEN,   /* a copy of ours failed: every op fails with that error */
+    SPILL_STATE_OFF       /* the device cannot be managed */
+};
+
+enum spill_reason {
+    SPILL_REASON_OTHER_OP,   /* another op, or with other buffers, than planned */
+    SPILL_REASON_OTHER_ALLOC,
+    SPILL_REASON_NEW_PIN,    /* a buffer's address was stored in device memory */
+    SPILL_REASON_MEMORY,     /* frames were needed for something else */
+    SPILL_REASON_FAILED_OP,  /* the program's op itself failed */
+    SPILL_REASON_COUNT
+};
+
+struct spill_account {
+    uint64_t replayed;  /* iterations */
+    uint64_t guarded;
+    uint64_t fallbacks[SPILL_REASON_COUNT];
+    uint64_t planned_peak_bytes, planned_step_ns, compute_ns;
+    uint64_t step_ns_sum, steps_timed; /* measured while replaying */
+    CUevent border_events[3];
+    uint64_t borders; /* events recorded */
+    bool border_events_made;
+    bool started_said;
+};
+
+struct spill_engine {
+    struct spill_config config;
+    enum spill_state state;
+    struct spill_device dev;
+    struct spill_slabs slabs;
+    struct spill_touches touches;
+    struct spill_recorder rec;
+    bool recording;
+    bool gave_up;           /* no plan is to be had */
+    uint64_t paged_at_rest; /* bytes paged out when recording stopped because all fitted */
+    bool trace_written;
+    struct spill_links links;
+    struct spill_planner planner;
+    uint32_t planned_period;  /* of the iteration the planner works on */
+    uint32_t planned_at;      /* record count at its border */
+    uint32_t plan_base_pages; /* frames that were free for the plan */
+    struct spill_perform perform;
+    uint32_t cursor;     /* next event of the script, also while shadowing */
+    uint32_t ops_done;   /* ops of this iteration so far */
+    uint32_t guard_left; /* guarded iterations still to do */
+    uint32_t open_op;    /* script op between before and after, SPILL_NO_EVENT: none */
+    bool shadowed;       /* the script was left; OBSERVE watches for it to come again */
+    bool shadow_hit;     /* the op between before and after is the one the script expects */
+    CUresult broken;
+    CUstream to_host_stream; /* the program's unfinished copies to host memory; NULL: none */
+    bool to_host_many;       /* on several streams */
+    struct spill_account account;
+};
+
+extern struct spill_engine spill_engine;
+
+/* memory.c */
+enum spill_handled spill_engine_alloc(CUdeviceptr *addr, size_t bytes, CUresult *result);
+enum spill_handled spill_engine_free(CUdeviceptr addr, CUresult *result);
+void spill_engine_unmanaged(int64_t bytes);
+bool spill_engine_find(CUdeviceptr addr, CUdeviceptr *base, size_t *bytes);
+
+/* transitions.c */
+bool spill_engine_boot(struct spill_engine *e);
+/* The event that happens now, if the script expects it at the cursor; NULL otherwise. */
+const struct spill_iteration_event *spill_engine_expected(const struct spill_engine *e);
+/* The script's event at the cursor happened; at its end the border is crossed. */
+void spill_engine_advance(struct spill_engine *e);
+/* Leaves GUARD or REPLAY for OBSERVE. */
+void spill_engine_diverge(struct spill_engine *e, enum spill_reason reason);
+/* OBSERVE: an event was recorded; is this an iteration border, and what follows from it? */
+void spill_engine_recorded(struct spill_engine *e);
+/* OBSERVE: watching for a script that was left. Ready: an event equal to spill_engine_expected would be
+ * one more step of a whole iteration as planned. Restart: begin to look for its first event. Hit: the
+ * event happened; after a whole iteration the plan is in force again. */
+bool spill_engine_shadow_ready(const struct spill_engine *e);
+void spill_engine_shadow_restart(struct spill_engine *e);
+void spill_engine_shadow_hit(struct spill_engine *e);
+void spill_engine_start_recording(struct spill_engine *e);
+void spill_engine_become_resident(struct spill_engine *e);
+void spill_engine_break(struct spill_engine *e, CUresult result);
+/* Writes what was seen so far as a trace, if one is wanted and none was written. */
+void spill_engine_write_partial_trace(struct spill_engine *e);
+
+/* account.c */
+void spill_account_started(const struct spill_engine *e);
+void spill_account_border(struct spill_engine *e, CUstream stream);
+void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program's allocations and frees. */
+#include "preload/base/log.h"
+#include "preload/base/size.h"
+#include "preload/base/trace.h"
+#include "replay/engine.h"
+
+static bool planned(const struct spill_engine *e)
+{
+    return e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY;
+}
+
+/* Would this much more still have a place, on the device or the host? */
+static bool has_capacity(const struct spill_device *dev, uint64_t pages)
+{
+    uint64_t frames = spill_device_frame_limit(dev);
+    uint64_t host = dev->host.limit >> dev->page_shift;
+    uint64_t here = frames > dev->slab_pages ? frames - dev->slab_pages : 0;
+    return dev->buffers.live_pages + pages <= here + host;
+}
+
+static CUresult small_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *addr)
+{
+    if (planned(e) && !spill_slab_has_room(&e->slabs, &e->dev, bytes) &&
+        e->dev.free_count == 0 && e->dev.frame_count >= spill_device_frame_limit(&e->dev))
+        spill_engine_diverge(e, SPILL_REASON_MEMORY);
+    e->dev.op_number++; /* nothing touched so far is in use by an op */
+    return spill_slab_alloc(&e->slabs, &e->dev, bytes, addr);
+}
+
+/* The script's buffer that this allocation is, if it comes as planned; SPILL_NO_PLAN otherwise. */
+static uint32_t planned_buffer(const struct spill_engine *e, uint64_t bytes)
+{
+    const struct spill_iteration_event *event = NULL;
+    if (planned(e) || spill_engine_shadow_ready(e))
+        event = spill_engine_expected(e);
+    if (event == NULL || event->kind != SPILL_LOGREC_ALLOC ||
+        e->perform.script->buffers[event->index].bytes != bytes)
+        return SPILL_NO_PLAN;
+    return event->index;
+}
+
+/* RESIDENT: the memory must be there at once, for a graph may use it without our seeing it. */
+static CUresult back_now(struct spill_engine *e, uint32_t slot)
+{
+    struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
+    struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
+    e->dev.buffers.bufs[slot].pin = SPILL_TRACE_PIN_USER;
+    e->dev.op_number++;
+    return spill_pager_ensure(&e->dev, &one);
+}
+
+static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, CUdeviceptr *addr)
+{
+    struct spill_device *dev = &e->dev;
+    uint32_t pages = (uint32_t)((bytes + dev->page_bytes - 1) >> dev->page_shift);
+    uint32_t first = plan_id != SPILL_NO_PLAN ? e->perform.script->buffers[plan_id].first_page
+                                              : spill_ranges_take(&dev->ranges, pages);
+    uint32_t slot;
+    if (first == SPILL_NO_PAGE)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *addr = spill_device_addr(dev, first);
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (spill_bufmap_add(&dev->buffers, *addr, bytes, &slot) != SPILL_OK)
+        goto err_range;
+    dev->buffers.bufs[slot].plan_id = plan_id;
+    if (e->state == SPILL_STATE_RESIDENT) {
+        result = back_now(e, slot);
+        if (result != CUDA_SUCCESS)
+            goto err_buffer;
+    }
+    if (e->state == SPILL_STATE_OBSERVE && e->recording) {
+        if (spill_recorder_alloc(&e->rec, &dev->buffers, slot, false) == SPILL_OK)
+            spill_engine_recorded(e);
+        else
+            e->recording = false; /* out of memory: page on without a plan */
+    }
+    return CUDA_SUCCESS;
+err_buffer:
+    spill_bufmap_remove(&dev->buffers, slot);
+err_range:
+    if (plan_id == SPILL_NO_PLAN)
+        (void)spill_ranges_give(&dev->ranges, first, pages);
+    return result;
+}
+
+static CUresult large_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *addr)
+{
+    uint32_t plan_id = SPILL_NO_PLAN;
+    if (planned(e)) {
+        plan_id = planned_buffer(e, bytes);
+        if (plan_id == SPILL_NO_PLAN)
+            spill_engine_diverge(e, SPILL_REASON_OTHER_ALLOC);
+    } else if (e->state == SPILL_STATE_OBSERVE) {
+        plan_id = planned_buffer(e, bytes);
+        if (plan_id == SPILL_NO_PLAN) {
+            spill_engine_shadow_restart(e);
+            plan_id = planned_buffer(e, bytes);
+        }
+    }
+    if (!has_capacity(&e->dev, (bytes + e->dev.page_bytes - 1) >> e->dev.page_shift)) {
+        char size[32];
+        spill_log_once(SPILL_LOG_WARN,
+                       "an allocation of %s fits neither the GPU budget nor the host memory: out of "
+                       "memory; raise SPILLWAY_HOST_MEM (--host-mem) or SPILLWAY_GPU_MEM",
+                       spill_size_format(bytes, size, sizeof(size)));
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    bool on_plan = planned(e);
+    CUresult result = place(e, bytes, plan_id, addr);
+    if (on_plan && result == CUDA_SUCCESS)
+        spill_engine_advance(e);
+    else if (on_plan)
+        spill_engine_diverge(e, SPILL_REASON_OTHER_ALLOC);
+    else if (plan_id != SPILL_NO_PLAN && result == CUDA_SUCCESS)
+        spill_engine_shadow_hit(e);
+    else
+        spill_engine_shadow_restart(e);
+    return result;
+}
+
+enum spill_handled spill_engine_alloc(CUdeviceptr *addr, size_t bytes, CUresult *result)
+{
+    struct spill_engine *e = &spill_engine;
+    CUcontext context = NULL;
+    if (bytes == 0 || e->state == SPILL_STATE_OFF)
+        return SPILL_NOT_OURS;
+    if (e->state == SPILL_STATE_NEW && !spill_engine_boot(e))
+        return SPILL_NOT_OURS;
+    if (e->state == SPILL_STATE_BROKEN) {
+        *result = e->broken;
+        return SPILL_HANDLED;
+    }
+    if (SPILL_CU(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context != e->dev.context) {
+        spill_log_once(SPILL_LOG_WARN,
+                       "memory of a second device or context is not managed; passing it through");
+        return SPILL_NOT_OURS;
+    }
+    *result = bytes < e->dev.page_bytes ? small_alloc(e, bytes, addr) : large_alloc(e, bytes, addr);
+    return SPILL_HANDLED;
+}
+
+/* A free waits, as the program expects of it. While a plan runs, later users of the memory are ordered
+ * by events, so the only thing a program can see is host memory that a copy of its own still writes. */
+static CUresult wait_as_free_does(struct spill_engine *e)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (e->state != SPILL_STATE_REPLAY || e->to_host_many)
+        result = SPILL_CU(cuCtxSynchronize)();
+    else if (e->to_host_stream != NULL)
+        result = SPILL_CU(cuStreamSynchronize)(e->to_host_stream);
+    e->to_host_stream = NULL;
+    e->to_host_many = false;
+    return result;
+}
+
+static bool free_planned(const struct spill_engine *e, const struct spill_buf *buf)
+{
+    if (!planned(e) && !spill_engine_shadow_ready(e))
+        return false;
+    const struct spill_iteration_event *event = spill_engine_expected(e);
+    return event != NULL && event->kind == SPILL_LOGREC_FREE && event->index == buf->plan_id;
+}
+
+static void large_free(struct spill_engine *e, uint32_t slot)
+{
+    struct spill_device *dev = &e->dev;
+    const struct spill_buf *buf = &dev->buffers.bufs[slot];
+    bool as_planned = free_planned(e, buf);
+    if (planned(e) && !as_planned)
+        spill_engine_diverge(e, SPILL_REASON_OTHER_ALLOC);
+    bool on_plan = planned(e);
+    if (!on_plan && !as_planned)
+        spill_engine_shadow_restart(e);
+    if (e->state == SPILL_STATE_OBSERVE && e->recording &&
+        spill_recorder_alloc(&e->rec, &dev->buffers, slot, true) != SPILL_OK)
+        e->recording = false;
+    uint32_t first = buf->first_page, count = buf->page_count, plan_id = buf->plan_id;
+    if (!on_plan)
+        spill_pager_forget(dev, first, count);
+    spill_bufmap_remove(&dev->buffers, slot);
+    if (plan_id == SPILL_NO_PLAN)
+        (void)spill_ranges_give(&dev->ranges, first, count);
+    if (on_plan) {
+        spill_engine_advance(e);
+        return;
+    }
+    if (as_planned)
+        spill_engine_shadow_hit(e);
+    if (e->state == SPILL_STATE_OBSERVE && e->recording)
+        spill_engine_recorded(e);
+}
+
+enum spill_handled spill_engine_free(CUdeviceptr addr, CUresult *result)
+{
+    struct spill_engine *e = &spill_engine;
+    if (e->state == SPILL_STATE_NEW || addr < e->dev.buffers.base || addr >= e->dev.buffers.end ||
+        e->dev.buffers.base == 0)
+        return SPILL_NOT_OURS;
+    if (e->state == SPILL_STATE_OFF) { /* its context is gone, and the memory with it */
+        *result = CUDA_SUCCESS;
+        return SPILL_HANDLED;
+    }
+    *result = wait_as_free_does(e);
+    if (*result != CUDA_SUCCESS)
+        return SPILL_HANDLED;
+    uint32_t slot = spill_bufmap_at(&e->dev.buffers, addr);
+    if (slot != SPILL_NO_BUFFER)
+        large_free(e, slot);
+    else if (!spill_slab_free(&e->slabs, &e->dev, addr))
+        *result = CUDA_ERROR_INVALID_VALUE;
+    return SPILL_HANDLED;
+}
+
+void spill_engine_unmanaged(int64_t bytes)
+{
+    struct spill_engine *e = &spill_engine;
+    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
+        return;
+    uint64_t total = e->dev.unmanaged_bytes + (uint64_t)bytes;
+    e->dev.unmanaged_bytes = bytes < 0 && total > e->dev.unmanaged_bytes ? 0 : total;
+    if (e->dev.frame_count <= spill_device_frame_limit(&e->dev))
+        return;
+    if (planned(e))
+        spill_engine_diverge(e, SPILL_REASON_MEMORY);
+    e->dev.op_number++;
+    if (e->state == SPILL_STATE_OBSERVE && spill_pager_shrink(&e->dev) != CUDA_SUCCESS)
+        spill_log_once(SPILL_LOG_WARN, "memory that is not managed exceeds the GPU budget");
+}
+
+bool spill_engine_find(CUdeviceptr addr, CUdeviceptr *base, size_t *bytes)
+{
+    const struct spill_engine *e = &spill_engine;
+    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF ||
+        addr < e->dev.buffers.base || addr >= e->dev.buffers.end)
+        return false;
+    uint32_t slot = spill_bufmap_find(&e->dev.buffers, addr);
+    if (slot == SPILL_NO_BUFFER)
+        return spill_slab_find(&e->slabs, &e->dev, addr, base, bytes);
+    const struct spill_buf *buf = &e->dev.buffers.bufs[slot];
+    if (addr >= buf->addr + buf->bytes)
+        return false;
+    *base = buf->addr;
+    *bytes = buf->bytes;
+    return true;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A script in force on a device: where its buffers and frames are, and its three ways of moving pages.
+ *   settle  puts every page where the plan has it at the border (the device is drained, copies waited for)
+ *   guard   follows the plan op by op with everything that is out unmapped: a touch that the pointer
+ *           scan missed faults instead of reading another buffer's data
+ *   replay  events and copies only; every page is mapped to its frame for good */
+#ifndef SPILL_PERFORM_H
+#define SPILL_PERFORM_H
+
+#include "replay/device.h"
+#include "replay/script.h"
+
+struct spill_perform {
+    struct spill_script *script; /* NULL: none in force */
+    struct spill_hostchunk slab;
+    CUevent *events;
+    uint32_t *bound; /* plan frame -> frame of the device, SPILL_NO_FRAME: not bound */
+    bool aliased;
+};
+
+/* Gives SCRIPT its addresses, slab and events; takes it over on success. */
+enum spill_status spill_perform_place(struct spill_perform *perform, struct spill_device *dev,
+                                      struct spill_script *script);
+/* Drops the script. No page may be mapped through it (release first). */
+void spill_perform_drop(struct spill_perform *perform, struct spill_device *dev);
+
+/* To the border's state, frames bound. On failure the pager's state is intact. */
+CUresult spill_perform_settle(struct spill_perform *perform, struct spill_device *dev);
+
+/* Before and after op K, guarded. */
+CUresult spill_perform_guard_before(struct spill_perform *perform, struct spill_device *dev,
+                                    uint32_t k);
+CUresult spill_perform_guard_after(struct spill_perform *perform, struct spill_device *dev,
+                                   uint32_t k);
+
+/* At the border after the guarded iterations: maps every page. */
+CUresult spill_perform_alias(struct spill_perform *perform, struct spill_device *dev);
+
+/* Before and after op K, replayed: no malloc, no lock, no wait of the host. */
+CUresult spill_perform_replay_before(const struct spill_perform *perform, uint32_t k);
+CUresult spill_perform_replay_after(const struct spill_perform *perform, struct spill_device *dev,
+                                    uint32_t k);
+
+/* Back to the pager after DONE ops of an iteration: drains the device, leaves mapped only what holds
+ * data, gives unowned frames back. */
+CUresult spill_perform_release(struct spill_perform *perform, struct spill_device *dev,
+                               uint32_t done);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/planner.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "solver/fromtrace.h"
+
+static void *plan(void *argument)
+{
+    struct spill_planner *planner = argument;
+    struct spill_problem problem;
+    struct spill_plan *found = NULL;
+    struct spill_solve_options options = {.method = NULL, .effort = 1};
+    planner->script = NULL;
+    planner->status = spill_fromtrace(&planner->it.trace, planner->gpu_budget,
+                                      planner->host_budget, &problem);
+    if (planner->status != SPILL_OK)
+        return NULL;
+    planner->status = spill_solve(&problem, &options, &found, &planner->obstacle);
+    if (planner->status == SPILL_OK && found->move_count == 0 && found->park_count == 0)
+        spill_plan_free(found);
+    else if (planner->status == SPILL_OK)
+        planner->status = spill_script_build(&planner->it, &problem, found, &planner->script);
+    spill_fromtrace_free(&problem);
+    return NULL;
+}
+
+enum spill_status spill_planner_start(struct spill_planner *planner, struct spill_iteration *it,
+                                      uint64_t gpu_budget, uint64_t host_budget)
+{
+    sigset_t all, before;
+    memset(planner, 0, sizeof(*planner));
+    planner->it = *it;
+    memset(it, 0, sizeof(*it));
+    planner->gpu_budget = gpu_budget;
+    planner->host_budget = host_budget;
+    /* The program's signal handlers must never run on a thread it does not know of. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&planner->thread, NULL, plan, planner);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0) {
+        spill_iteration_free(&planner->it);
+        return SPILL_ERR_NOMEM;
+    }
+    planner->running = true;
+    return SPILL_OK;
+}
+
+bool spill_planner_join(struct spill_planner *planner, uint64_t wait_ms)
+{
+    struct timespec until;
+    if (!planner->running)
+        return false;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(wait_ms / 1000);
+    until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    if (pthread_timedjoin_np(planner->thread, NULL, &until) != 0)
+        return false;
+    planner->running = false;
+    if (planner->script == NULL)
+        spill_iteration_free(&planner->it);
+    return true;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/ranges.h"
+
+#include <string.h>
+
+#include "preload/base/heap.h"
+
+enum spill_status spill_ranges_boot(struct spill_ranges *ranges, uint32_t pages)
+{
+    memset(ranges, 0, sizeof(*ranges));
+    return spill_ranges_give(ranges, 0, pages);
+}
+
+uint32_t spill_ranges_take(struct spill_ranges *ranges, uint32_t count)
+{
+    for (uint32_t i = 0; i < ranges->free_count; i++) {
+        struct spill_range *range = &ranges->free[i];
+        if (range->count < count)
+            continue;
+        uint32_t first = range->first;
+        range->first += count;
+        range->count -= count;
+        if (range->count == 0) {
+            ranges->free_count--;
+            memmove(range, range + 1, (ranges->free_count - i) * sizeof(*range));
+        }
+        return first;
+    }
+    return SPILL_NO_PAGE;
+}
+
+enum spill_status spill_ranges_give(struct spill_ranges *ranges, uint32_t first, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < ranges->free_count && ranges->free[i].first < first)
+        i++;
+    struct spill_range *left = i > 0 ? &ranges->free[i - 1] : NULL;
+    struct spill_range *right = i < ranges->free_count ? &ranges->free[i] : NULL;
+    if (left != NULL && left->first + left->count == first) {
+        left->count += count;
+        if (right != NULL && left->first + left->count == right->first) {
+            left->count += right->count;
+            ranges->free_count--;
+            memmove(right, right + 1, (ranges->free_count - i) * sizeof(*right));
+        }
+        return SPILL_OK;
+    }
+    if (right != NULL && first + count == right->first) {
+        right->first = first;
+        right->count += count;
+        return SPILL_OK;
+    }
+    if (SPILL_HEAP_GROW(ranges->free, ranges->cap, (size_t)ranges->free_count + 1) != 0)
+        return SPILL_ERR_NOMEM;
+    memmove(&ranges->free[i + 1], &ranges->free[i],
+            (ranges->free_count - i) * sizeof(*ranges->free));
+    ranges->free[i] = (struct spill_range){first, count};
+    ranges->free_count++;
+    return SPILL_OK;
+}
