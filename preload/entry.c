@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's life in its host: nothing at load but a fork handler; settings at the first look-up or
- * CUDA call; one line at exit; a forked child passes through. */
+/* The library's life in its host: nothing at load but a fork handler; settings at the first look-up
+ * or CUDA call; one line at exit; a forked child passes through. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>

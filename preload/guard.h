@@ -2,10 +2,10 @@
 /* Entering and leaving the library. A thread that is already inside (the driver called a hooked
  * function, or our own code did) passes through. Otherwise calls enter one at a time.
  *
- * RATIONALE: the turnstile is held while the real op is enqueued. It has to be: the waits before an op,
- * the op, and the event after it must reach the driver in one piece, and the order in which two
- * threads' ops enter the plan must be the order in which the driver sees them. It is not held in the
- * program's own waits (synchronize calls), so a thread that waits never keeps another out. */
+ * RATIONALE: the turnstile is held while the real op is enqueued. It has to be: the waits before an
+ * op, the op, and the event after it must reach the driver in one piece, and the order in which two
+ * threads' ops enter the plan must be the order in which the driver sees them. It is not held in
+ * the program's own waits (synchronize calls), so a thread that waits never keeps another out. */
 #ifndef SPILL_GUARD_H
 #define SPILL_GUARD_H
 

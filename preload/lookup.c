@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which look-ups get our wrapper. Exact names only: cudnn*, cublas*, cufft* also begin with "cu". May
- * run before main, inside an allocator, on any thread: no malloc, no lock, no log line here. */
+/* Which look-ups get our wrapper. Exact names only: cudnn*, cublas*, cufft* also begin with "cu".
+ * May run before main, inside an allocator, on any thread: no malloc, no lock, no log line here. */
 #include "preload/lookup.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,8 @@
 #include "preload/real.h"
 
 typedef void *(*dlsym_fn)(void *, const char *);
-dlsym_fn spill_lookup_libc_dlsym __attribute__((visibility("hidden"))); /* the trampoline jumps here */
+dlsym_fn spill_lookup_libc_dlsym
+    __attribute__((visibility("hidden"))); /* the trampoline jumps here */
 
 static dlsym_fn libc_dlsym(void)
 {
@@ -61,9 +62,9 @@ void *spill_lookup_dlsym(void *handle, const char *name, void *caller)
     return real != NULL && in_driver(real) ? row->wrapper : NULL;
 }
 
-/* The row whose ABI the real driver's answer ANSWER to a request (NAME, VERSION, FLAGS) has, or NULL.
- * The exported symbol's own address settles it; a driver that hands out other addresses is judged by
- * version, up to the version whose headers we know. */
+/* The row whose ABI the real driver's answer ANSWER to a request (NAME, VERSION, FLAGS) has, or
+ * NULL. The exported symbol's own address settles it; a driver that hands out other addresses is
+ * judged by version, up to the version whose headers we know. */
 static const struct spill_hook_row *row_of_answer(const char *name, const void *answer, int version,
                                                   bool per_thread)
 {

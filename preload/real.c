@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Called from any thread at its first CUDA call; loading twice at once writes the same values twice. */
+/* Called from any thread at its first CUDA call; loading twice at once writes the same values
+ * twice. */
 #include "preload/real.h"
 
 #include <dlfcn.h>
@@ -17,8 +18,13 @@ const struct spill_hook_row spill_hook_rows[] = {
 #define STREAM_L false
 #define STREAM_T true
 #define SPILL_HOOK(symbol, base, abi, until, stream, type, class)                                  \
-    {#symbol, #base,           abi, until, STREAM_##stream,                                        \
-     (void *)symbol, (void **)&spill_real_table.p_##symbol},
+    {#symbol,                                                                                      \
+     #base,                                                                                        \
+     abi,                                                                                          \
+     until,                                                                                        \
+     STREAM_##stream,                                                                              \
+     (void *)symbol,                                                                               \
+     (void **)&spill_real_table.p_##symbol},
 #include "preload/hooks.def"
 #undef SPILL_HOOK
 };
@@ -60,7 +66,8 @@ bool spill_driver_complete(void)
 #define SPILL_DRIVER(symbol, type, needed)                                                         \
     if (needed && spill_driver.p_##symbol == NULL) {                                               \
         spill_log_once(SPILL_LOG_WARN,                                                             \
-                       "the CUDA driver lacks %s (needs 12.4 or newer); passing through", #symbol); \
+                       "the CUDA driver lacks %s (needs 12.4 or newer); passing through",          \
+                       #symbol);                                                                   \
         return false;                                                                              \
     }
 #include "preload/base/driver.def"

@@ -9,7 +9,8 @@
 
 #undef cuGetProcAddress /* cuda.h renames it to _v2; both are hooked, by their exact names */
 
-/* Every wrapper, declared from its row's type: a definition of another signature does not compile. */
+/* Every wrapper, declared from its row's type: a definition of another signature does not compile.
+ */
 #define SPILL_HOOK(symbol, base, abi, until, stream, type, class)                                  \
     extern __attribute__((visibility("default"))) __typeof__(*(type)0) symbol;
 #include "preload/hooks.def"
@@ -31,9 +32,9 @@ bool spill_real_load(void);
 
 /* A call of the real function behind the hook SYMBOL. */
 #define SPILL_REAL(symbol)                                                                         \
-    ((spill_real_loaded || spill_real_load()) ? spill_real_table.p_##symbol                        \
-                                              : (__typeof__(spill_real_table.p_##symbol))(void *)  \
-                                                    spill_real_absent)
+    ((spill_real_loaded || spill_real_load())                                                      \
+         ? spill_real_table.p_##symbol                                                             \
+         : (__typeof__(spill_real_table.p_##symbol))(void *)spill_real_absent)
 
 CUresult spill_real_absent(void);
 

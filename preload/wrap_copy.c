@@ -29,7 +29,8 @@ static struct spill_opcall to_host(CUstream stream, CUdeviceptr src, uint64_t by
     return op;
 }
 
-/* The generic copies name addresses of either side; those that are not ours are found to be so later. */
+/* The generic copies name addresses of either side; those that are not ours are found to be so
+ * later. */
 static struct spill_opcall any_copy(CUstream stream, CUdeviceptr dst, CUdeviceptr src,
                                     uint64_t bytes, bool asynchronous)
 {
@@ -59,8 +60,7 @@ static struct spill_opcall copy_3d(CUstream stream, const CUDA_MEMCPY3D *p, bool
 #define ANY(symbol, home)                                                                          \
     CUresult symbol(CUdeviceptr dst, CUdeviceptr src, size_t bytes)                                \
     {                                                                                              \
-        SPILL_AROUND(any_copy(home, dst, src, bytes, false),                                       \
-                     SPILL_REAL(symbol)(dst, src, bytes));                                         \
+        SPILL_AROUND(any_copy(home, dst, src, bytes, false), SPILL_REAL(symbol)(dst, src, bytes)); \
     }
 ANY(cuMemcpy, SPILL_STREAM_L)
 ANY(cuMemcpy_ptds, SPILL_STREAM_T)

@@ -34,10 +34,10 @@ static struct spill_opcall plain_op(enum spill_opkind kind, CUstream stream)
     CUresult symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, \
                     unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)    \
     {                                                                                              \
-        SPILL_AROUND(kernel_op(spill_around_stream(stream, home), f, gx, gy, gz, bx, by, bz,       \
-                               params, extra),                                                     \
-                     SPILL_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params,         \
-                                        extra));                                                   \
+        SPILL_AROUND(                                                                              \
+            kernel_op(spill_around_stream(stream, home), f, gx, gy, gz, bx, by, bz, params,        \
+                      extra),                                                                      \
+            SPILL_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra));         \
     }
 LAUNCH(cuLaunchKernel, SPILL_STREAM_L)
 LAUNCH(cuLaunchKernel_ptsz, SPILL_STREAM_T)
@@ -55,9 +55,9 @@ LAUNCH_EX(cuLaunchKernelEx_ptsz, SPILL_STREAM_T)
     CUresult symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, \
                     unsigned bz, unsigned shared, CUstream stream, void **params)                  \
     {                                                                                              \
-        SPILL_AROUND(kernel_op(spill_around_stream(stream, home), f, gx, gy, gz, bx, by, bz,       \
-                               params, NULL),                                                      \
-                     SPILL_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params));       \
+        SPILL_AROUND(                                                                              \
+            kernel_op(spill_around_stream(stream, home), f, gx, gy, gz, bx, by, bz, params, NULL), \
+            SPILL_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params));                \
     }
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, SPILL_STREAM_L)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, SPILL_STREAM_T)
@@ -80,7 +80,8 @@ HOST_FUNC(cuLaunchHostFunc_ptsz, SPILL_STREAM_T)
 GRAPH_LAUNCH(cuGraphLaunch, SPILL_STREAM_L)
 GRAPH_LAUNCH(cuGraphLaunch_ptsz, SPILL_STREAM_T)
 
-/* What is captured runs later, at addresses that must then hold data: same as a launch of everything. */
+/* What is captured runs later, at addresses that must then hold data: same as a launch of
+ * everything. */
 #define BEGIN_CAPTURE(symbol, home)                                                                \
     CUresult symbol(CUstream stream, CUstreamCaptureMode mode)                                     \
     {                                                                                              \

@@ -41,7 +41,7 @@ SET_ASYNC(cuMemsetD32Async_ptsz, unsigned int, SPILL_STREAM_T)
     CUresult symbol(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,              \
                     size_t height)                                                                 \
     {                                                                                              \
-        SPILL_AROUND(set_op(home, dst, width * height),                                            \
+        SPILL_AROUND(set_op(home, dst, width *height),                                             \
                      SPILL_REAL(symbol)(dst, pitch, value, width, height));                        \
     }
 SET_2D(cuMemsetD2D8_v2, SPILL_STREAM_L)
@@ -51,7 +51,7 @@ SET_2D(cuMemsetD2D8_v2_ptds, SPILL_STREAM_T)
     CUresult symbol(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,              \
                     size_t height, CUstream stream)                                                \
     {                                                                                              \
-        SPILL_AROUND(set_op(spill_around_stream(stream, home), dst, width * height),               \
+        SPILL_AROUND(set_op(spill_around_stream(stream, home), dst, width *height),                \
                      SPILL_REAL(symbol)(dst, pitch, value, width, height, stream));                \
     }
 SET_2D_ASYNC(cuMemsetD2D8Async, SPILL_STREAM_L)

@@ -6,8 +6,8 @@
 #include "preload/base/accessmode.h"
 #include "profiler/kernels.h"
 
-/* Copies larger than this carry tensors, not pointer tables; scanning them would read every training
- * sample. */
+/* Copies larger than this carry tensors, not pointer tables; scanning them would read every
+ * training sample. */
 #define STORED_SCAN_MAX ((uint64_t)1 << 20)
 
 static enum spill_status touch(struct spill_bufmap *map, struct spill_touches *touches,
@@ -28,8 +28,8 @@ static enum spill_status touch(struct spill_bufmap *map, struct spill_touches *t
     return SPILL_OK;
 }
 
-/* Words of one parameter: DATA is the program's copy, OFFSET its place in the parameter block, which
- * decides where the aligned words are. */
+/* Words of one parameter: DATA is the program's copy, OFFSET its place in the parameter block,
+ * which decides where the aligned words are. */
 static enum spill_status scan_words(struct spill_bufmap *map, struct spill_touches *touches,
                                     const unsigned char *data, uint64_t bytes, uint64_t offset)
 {

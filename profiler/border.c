@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The iteration border without hints. An event's key holds what was done, the addresses it was done to
- * and the live bytes at that moment. Address ranges are handed out by lowest address, so that a program
- * in its steady state repeats its addresses exactly, and repetition is plain equality of keys: a
- * repeated layer touches other weights, or stands at other live bytes, and is not taken for one.
+/* The iteration border without hints. An event's key holds what was done, the addresses it was done
+ * to and the live bytes at that moment. Address ranges are handed out by lowest address, so that a
+ * program in its steady state repeats its addresses exactly, and repetition is plain equality of
+ * keys: a repeated layer touches other weights, or stands at other live bytes, and is not taken for
+ * one.
  *
  * Two stretches are compared in constant time by polynomial prefix hashes (Rabin and Karp 1987). */
 #include "profiler/recorder.h"
@@ -20,7 +21,8 @@ struct spill_lastseen {
 void spill_border_reset(struct spill_recorder *rec)
 {
     struct spill_lastseen *entry, *next;
-    HASH_ITER (hh, rec->last_seen, entry, next) {
+    HASH_ITER(hh, rec->last_seen, entry, next)
+    {
         HASH_DEL(rec->last_seen, entry);
         spill_heap_free(entry, sizeof(*entry));
     }
@@ -35,8 +37,7 @@ enum spill_status spill_border_push(struct spill_recorder *rec)
         return SPILL_ERR_NOMEM;
     rec->powers[0] = 1;
     rec->powers[i + 1] = rec->powers[i] * BASE;
-    rec->records[i].prefix =
-        (i == 0 ? 0 : rec->records[i - 1].prefix) * BASE + rec->records[i].key;
+    rec->records[i].prefix = (i == 0 ? 0 : rec->records[i - 1].prefix) * BASE + rec->records[i].key;
     if (rec->records[i].kind != SPILL_LOGREC_OP)
         rec->last_alloc = i + 1;
     return SPILL_OK;
@@ -77,8 +78,8 @@ uint32_t spill_border_period(struct spill_recorder *rec)
         return 0;
     if (stretch(rec, n - period, period) != stretch(rec, n - 2 * period, period))
         return 0;
-    /* A loop inside an iteration that allocates (an optimizer walking its parameters, a solver's inner
-     * steps) repeats too; while allocations are recent, an iteration holds some. */
+    /* A loop inside an iteration that allocates (an optimizer walking its parameters, a solver's
+     * inner steps) repeats too; while allocations are recent, an iteration holds some. */
     bool has_alloc = rec->last_alloc > n - period;
     if (!has_alloc && rec->last_alloc != 0 && n - rec->last_alloc < 8 * period + 64)
         return 0;

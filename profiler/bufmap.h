@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the program's managed buffers: by address range (one table look-up a page, for the
- * pointer scan) and by exact address (uthash, for frees and questions). All ranges lie in one reserved
- * span of device addresses, so "is this word a pointer of ours" costs two compares. */
+ * pointer scan) and by exact address (uthash, for frees and questions). All ranges lie in one
+ * reserved span of device addresses, so "is this word a pointer of ours" costs two compares. */
 #ifndef SPILL_BUFMAP_H
 #define SPILL_BUFMAP_H
 
@@ -38,7 +38,8 @@ struct spill_bufmap {
     uint64_t live_bytes; /* of live buffers, as asked for */
     uint64_t live_pages;
     uint64_t next_serial;
-    uint32_t *slot_of_page; /* SPILL_NO_BUFFER + 1 == 0: stored plus one, so that zero pages mean none */
+    uint32_t
+        *slot_of_page; /* SPILL_NO_BUFFER + 1 == 0: stored plus one, so that zero pages mean none */
     struct spill_buf *bufs; /* never moves: uthash keeps pointers */
     struct spill_buf *by_addr;
 };

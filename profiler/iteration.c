@@ -97,8 +97,8 @@ static enum spill_status add_buffer(struct build *b, uint64_t serial, uint64_t a
     return identify(b, serial, n);
 }
 
-/* Every buffer that lives now. Those that were allocated inside the period become ITERATION when the
- * walk meets their allocation. */
+/* Every buffer that lives now. Those that were allocated inside the period become ITERATION when
+ * the walk meets their allocation. */
 static enum spill_status add_live(struct build *b)
 {
     for (uint32_t s = 0; s < b->map->slot_count; s++) {
@@ -106,16 +106,16 @@ static enum spill_status add_live(struct build *b)
         uint32_t buffer;
         if (buf->addr == 0)
             continue;
-        enum spill_status status = add_buffer(b, buf->serial, buf->addr, buf->bytes,
-                                              SPILL_TRACE_PERSISTENT, s, &buffer);
+        enum spill_status status =
+            add_buffer(b, buf->serial, buf->addr, buf->bytes, SPILL_TRACE_PERSISTENT, s, &buffer);
         if (status != SPILL_OK)
             return status;
     }
     return SPILL_OK;
 }
 
-/* A buffer that was alive when the period began and is freed in it: last iteration's instance of one
- * that lives now at the same address. */
+/* A buffer that was alive when the period began and is freed in it: last iteration's instance of
+ * one that lives now at the same address. */
 static uint32_t previous_instance(const struct build *b, const struct spill_logrec *record)
 {
     uint32_t slot = spill_bufmap_at(b->map, record->addr);
@@ -124,8 +124,8 @@ static uint32_t previous_instance(const struct build *b, const struct spill_logr
     return buffer_of(b, b->map->bufs[slot].serial);
 }
 
-/* Gives allocations and frees their identities, before any access is looked up: an access may name the
- * previous instance, whose identity only its free reveals. */
+/* Gives allocations and frees their identities, before any access is looked up: an access may name
+ * the previous instance, whose identity only its free reveals. */
 static enum spill_status identify_events(struct build *b)
 {
     uint32_t op = 0;
@@ -252,11 +252,13 @@ static void drop_tables(struct build *b)
 {
     struct identity *identity, *next_identity;
     struct named *named, *next_named;
-    HASH_ITER (hh, b->identities, identity, next_identity) {
+    HASH_ITER(hh, b->identities, identity, next_identity)
+    {
         HASH_DEL(b->identities, identity);
         spill_heap_free(identity, sizeof(*identity));
     }
-    HASH_ITER (hh, b->names, named, next_named) {
+    HASH_ITER(hh, b->names, named, next_named)
+    {
         HASH_DEL(b->names, named);
         spill_heap_free(named, sizeof(*named));
     }

@@ -33,9 +33,9 @@ struct spill_iteration {
     size_t op_cap, access_cap, buffer_cap, name_cap, event_cap, match_cap, slot_cap;
 };
 
-/* Builds IT from the last PERIOD records of REC (0: from all of them, as one open-ended "iteration").
- * SPILL_ERR_INVAL: the live buffers do not return to what they were a period ago. Durations are the
- * smaller of the two periods' (an outlier is never the smaller one). */
+/* Builds IT from the last PERIOD records of REC (0: from all of them, as one open-ended
+ * "iteration"). SPILL_ERR_INVAL: the live buffers do not return to what they were a period ago.
+ * Durations are the smaller of the two periods' (an outlier is never the smaller one). */
 enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill_recorder *rec,
                                         const struct spill_bufmap *map, uint32_t period);
 void spill_iteration_free(struct spill_iteration *it);

@@ -33,14 +33,16 @@ static void ask_params(struct spill_kernel *kernel)
         kernel->params[kernel->param_count++] =
             (struct spill_kernel_param){(uint32_t)offset, (uint32_t)bytes};
     }
-    /* INVALID_VALUE past the last index is the documented end of the list. Anything else, or the same
-     * for index 0 of a kernel the driver does not know, must not be read as "no parameters". */
+    /* INVALID_VALUE past the last index is the documented end of the list. Anything else, or the
+     * same for index 0 of a kernel the driver does not know, must not be read as "no parameters".
+     */
     if (result != CUDA_ERROR_INVALID_VALUE) {
         kernel->opaque = true;
-        spill_log(SPILL_LOG_WARN,
-                  "the driver does not tell the parameters of kernel %s (%s): it counts as touching "
-                  "every buffer",
-                  kernel->name, spill_driver_error(result));
+        spill_log(
+            SPILL_LOG_WARN,
+            "the driver does not tell the parameters of kernel %s (%s): it counts as touching "
+            "every buffer",
+            kernel->name, spill_driver_error(result));
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a kernel by its handle: its name, and where its parameters lie. Asked of the driver
- * at the first launch, then cached. */
+/* What is known of a kernel by its handle: its name, and where its parameters lie. Asked of the
+ * driver at the first launch, then cached. */
 #ifndef SPILL_KERNELS_H
 #define SPILL_KERNELS_H
 

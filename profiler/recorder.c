@@ -22,8 +22,8 @@ void spill_recorder_reset(struct spill_recorder *rec)
 static struct spill_logrec *push(struct spill_recorder *rec)
 {
     if (rec->record_count == RECORD_MAX) {
-        spill_log_once(SPILL_LOG_WARN, "no repeating iteration in %u events: starting to look again",
-                       RECORD_MAX);
+        spill_log_once(SPILL_LOG_WARN,
+                       "no repeating iteration in %u events: starting to look again", RECORD_MAX);
         spill_recorder_reset(rec);
     }
     if (SPILL_HEAP_GROW(rec->records, rec->record_cap, (size_t)rec->record_count + 1) != 0)
@@ -50,9 +50,8 @@ static void read_timer(struct spill_recorder *rec, struct spill_timer *timer)
 /* A free event pair, the oldest one if all are in use. SPILL_NO_TIMER: none can be had. */
 static uint32_t take_timer(struct spill_recorder *rec)
 {
-    if (rec->timer_count < TIMER_MAX &&
-        (rec->next_timer >= rec->timer_count ||
-         rec->timers[rec->next_timer].record != SPILL_NO_TIMER)) {
+    if (rec->timer_count < TIMER_MAX && (rec->next_timer >= rec->timer_count ||
+                                         rec->timers[rec->next_timer].record != SPILL_NO_TIMER)) {
         struct spill_timer timer = {.record = SPILL_NO_TIMER};
         if (SPILL_HEAP_GROW(rec->timers, rec->timer_cap, (size_t)rec->timer_count + 1) != 0 ||
             SPILL_CU(cuEventCreate)(&timer.start, CU_EVENT_DEFAULT) != CUDA_SUCCESS ||
@@ -67,14 +66,14 @@ static uint32_t take_timer(struct spill_recorder *rec)
     return t;
 }
 
-enum spill_status spill_recorder_op_begin(struct spill_recorder *rec, const struct spill_bufmap *map,
+enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
+                                          const struct spill_bufmap *map,
                                           const struct spill_opcall *op,
                                           const struct spill_touches *touches)
 {
     struct spill_logrec *record = push(rec);
-    if (record == NULL ||
-        SPILL_HEAP_GROW(rec->touches, rec->touch_cap,
-                        (size_t)rec->touch_count + touches->count) != 0)
+    if (record == NULL || SPILL_HEAP_GROW(rec->touches, rec->touch_cap,
+                                          (size_t)rec->touch_count + touches->count) != 0)
         return SPILL_ERR_NOMEM;
     record->kind = SPILL_LOGREC_OP;
     record->opkind = op->kind;

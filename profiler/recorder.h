@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of what the program does: every op, and every managed allocation and free, with the time each
- * op took. The iteration border is read off this log (border.c), and a trace is built from its last
- * period (iteration.c). Runs inside the turnstile; never on the planned path. */
+/* The log of what the program does: every op, and every managed allocation and free, with the time
+ * each op took. The iteration border is read off this log (border.c), and a trace is built from its
+ * last period (iteration.c). Runs inside the turnstile; never on the planned path. */
 #ifndef SPILL_RECORDER_H
 #define SPILL_RECORDER_H
 
@@ -76,7 +76,8 @@ struct spill_recorder {
 void spill_recorder_reset(struct spill_recorder *rec);
 
 /* Around an op. LIVE_BYTES: of managed buffers, part of what makes two moments the same. */
-enum spill_status spill_recorder_op_begin(struct spill_recorder *rec, const struct spill_bufmap *map,
+enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
+                                          const struct spill_bufmap *map,
                                           const struct spill_opcall *op,
                                           const struct spill_touches *touches);
 void spill_recorder_op_end(struct spill_recorder *rec, const struct spill_opcall *op);
@@ -86,8 +87,9 @@ enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct 
 /* Waits for the ops of the records [first, last) and reads their durations. */
 enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t first, uint32_t last);
 
-/* After a record was added: the smallest PERIOD such that the last two stretches of PERIOD records are
- * equal, event by event and address by address, with the live bytes returning; 0 when there is none. */
+/* After a record was added: the smallest PERIOD such that the last two stretches of PERIOD records
+ * are equal, event by event and address by address, with the live bytes returning; 0 when there is
+ * none. */
 uint32_t spill_border_period(struct spill_recorder *rec);
 /* Internal to recorder.c and border.c: enters the newest record. */
 enum spill_status spill_border_push(struct spill_recorder *rec);

@@ -245,7 +245,8 @@ static enum spill_status parse(struct reader *r, struct spill_trace *t)
     if (head.order != SPILL_TRACELAYOUT_ORDER)
         return complain(r, SPILL_ERR_FORMAT, "written on a machine of the other byte order");
     if (head.version > SPILL_TRACEFILE_VERSION)
-        return complain(r, SPILL_ERR_VERSION, "written by a newer spillway: use that one to read it");
+        return complain(r, SPILL_ERR_VERSION,
+                        "written by a newer spillway: use that one to read it");
     r->at += sizeof(head);
     struct spill_tracelayout_record record;
     while ((size_t)(r->end - r->at) >= sizeof(record)) {

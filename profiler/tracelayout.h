@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of the trace file, shared by writer and reader. Little-endian, 8-byte aligned records. */
+/* The bytes of the trace file, shared by writer and reader. Little-endian, 8-byte aligned records.
+ */
 #ifndef SPILL_TRACELAYOUT_H
 #define SPILL_TRACELAYOUT_H
 

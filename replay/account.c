@@ -20,18 +20,19 @@ void spill_account_started(const struct spill_engine *e)
     uint32_t buffers = 0;
     for (uint32_t b = 0; b < s->buffer_count; b++)
         buffers += s->buffers[b].home_count > 0;
-    spill_log(SPILL_LOG_INFO,
-              "moving %s of %u buffers out and in per iteration through %s of pinned host memory to "
-              "keep within %s; predicted step %s, %s without a limit",
-              spill_size_format(s->plan->out_bytes, moved, sizeof(moved)), buffers,
-              spill_size_format(s->slab_bytes, host, sizeof(host)),
-              spill_size_format(e->dev.gpu_budget, budget, sizeof(budget)),
-              format_ms(s->plan->step_ns, step, sizeof(step)),
-              format_ms(s->plan->compute_ns, ideal, sizeof(ideal)));
+    spill_log(
+        SPILL_LOG_INFO,
+        "moving %s of %u buffers out and in per iteration through %s of pinned host memory to "
+        "keep within %s; predicted step %s, %s without a limit",
+        spill_size_format(s->plan->out_bytes, moved, sizeof(moved)), buffers,
+        spill_size_format(s->slab_bytes, host, sizeof(host)),
+        spill_size_format(e->dev.gpu_budget, budget, sizeof(budget)),
+        format_ms(s->plan->step_ns, step, sizeof(step)),
+        format_ms(s->plan->compute_ns, ideal, sizeof(ideal)));
 }
 
-/* The last op of a replayed iteration was enqueued on STREAM. Times every iteration by one event, and
- * reads it two borders later, when it is long done: the host never waits. */
+/* The last op of a replayed iteration was enqueued on STREAM. Times every iteration by one event,
+ * and reads it two borders later, when it is long done: the host never waits. */
 void spill_account_border(struct spill_engine *e, CUstream stream)
 {
     struct spill_account *a = &e->account;
@@ -55,10 +56,8 @@ void spill_account_border(struct spill_engine *e, CUstream stream)
 static void finish_line(const struct spill_engine *e)
 {
     static const char *const names[SPILL_REASON_COUNT] = {
-        [SPILL_REASON_OTHER_OP] = "another op",
-        [SPILL_REASON_OTHER_ALLOC] = "another allocation",
-        [SPILL_REASON_NEW_PIN] = "a new pin",
-        [SPILL_REASON_MEMORY] = "memory",
+        [SPILL_REASON_OTHER_OP] = "another op",   [SPILL_REASON_OTHER_ALLOC] = "another allocation",
+        [SPILL_REASON_NEW_PIN] = "a new pin",     [SPILL_REASON_MEMORY] = "memory",
         [SPILL_REASON_FAILED_OP] = "a failed op",
     };
     const struct spill_account *a = &e->account;
@@ -74,27 +73,28 @@ static void finish_line(const struct spill_engine *e)
     }
     if (n > 0)
         spill_fmt(why + n, sizeof(why) - n, ")");
-    spill_log(SPILL_LOG_INFO,
-              "peak %s planned, %s achieved; %s moved out, %s in; %llu iterations replayed, step %s "
-              "(stalls %s); %llu fallbacks%s",
-              spill_size_format(a->planned_peak_bytes, planned, sizeof(planned)),
-              spill_size_format(e->dev.peak_bytes, achieved, sizeof(achieved)),
-              spill_size_format(e->dev.out_bytes, out, sizeof(out)),
-              spill_size_format(e->dev.in_bytes, in, sizeof(in)),
-              (unsigned long long)a->replayed, format_ms(measured, step, sizeof(step)),
-              format_ms(measured > a->compute_ns ? measured - a->compute_ns : 0, stall,
-                        sizeof(stall)),
-              (unsigned long long)total, why);
+    spill_log(
+        SPILL_LOG_INFO,
+        "peak %s planned, %s achieved; %s moved out, %s in; %llu iterations replayed, step %s "
+        "(stalls %s); %llu fallbacks%s",
+        spill_size_format(a->planned_peak_bytes, planned, sizeof(planned)),
+        spill_size_format(e->dev.peak_bytes, achieved, sizeof(achieved)),
+        spill_size_format(e->dev.out_bytes, out, sizeof(out)),
+        spill_size_format(e->dev.in_bytes, in, sizeof(in)), (unsigned long long)a->replayed,
+        format_ms(measured, step, sizeof(step)),
+        format_ms(measured > a->compute_ns ? measured - a->compute_ns : 0, stall, sizeof(stall)),
+        (unsigned long long)total, why);
 }
 
 void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls)
 {
     char peak[32], budget[32], out[32];
     if (hooked_calls == 0 && cuda_used) {
-        spill_log(SPILL_LOG_ERROR,
-                  "THIS CUDA PROGRAM ENDED AND NOT ONE OF ITS CALLS PASSED THROUGH SPILLWAY: nothing "
-                  "was watched or moved. A static driver, RTLD_DEEPBIND or another preload may hide "
-                  "them");
+        spill_log(
+            SPILL_LOG_ERROR,
+            "THIS CUDA PROGRAM ENDED AND NOT ONE OF ITS CALLS PASSED THROUGH SPILLWAY: nothing "
+            "was watched or moved. A static driver, RTLD_DEEPBIND or another preload may hide "
+            "them");
         return;
     }
     if (e->dev.page_bytes == 0)
@@ -110,7 +110,6 @@ void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t
     if (e->dev.out_bytes == 0)
         spill_log(SPILL_LOG_INFO, "nothing had to move: peak %s within %s", peak, budget);
     else
-        spill_log(SPILL_LOG_INFO,
-                  "peak %s within %s; no plan was in force, %s paged out on demand", peak, budget,
-                  spill_size_format(e->dev.out_bytes, out, sizeof(out)));
+        spill_log(SPILL_LOG_INFO, "peak %s within %s; no plan was in force, %s paged out on demand",
+                  peak, budget, spill_size_format(e->dev.out_bytes, out, sizeof(out)));
 }

@@ -31,10 +31,9 @@ static void enqueue(struct bench *b, int direction, size_t bytes)
     CUstream stream = direction == 0 ? b->dev->out_stream : b->dev->in_stream;
     check(b, SPILL_CU(cuEventRecord)(b->start[direction], stream));
     for (int i = 0; i < ROUNDS; i++)
-        check(b, direction == 0 ? SPILL_CU(cuMemcpyDtoHAsync_v2)(b->host[0], b->page[0], bytes,
-                                                                 stream)
-                                : SPILL_CU(cuMemcpyHtoDAsync_v2)(b->page[1], b->host[1], bytes,
-                                                                 stream));
+        check(b, direction == 0
+                     ? SPILL_CU(cuMemcpyDtoHAsync_v2)(b->host[0], b->page[0], bytes, stream)
+                     : SPILL_CU(cuMemcpyHtoDAsync_v2)(b->page[1], b->host[1], bytes, stream));
     check(b, SPILL_CU(cuEventRecord)(b->end[direction], stream));
 }
 
@@ -75,8 +74,7 @@ static void measure(struct bench *b, struct spill_links *links)
             both = ns;
     }
     uint64_t slower = alone[0] > alone[1] ? alone[0] : alone[1];
-    links->duplex_permille =
-        both <= slower ? 1000 : (uint32_t)(slower * 1000 / both);
+    links->duplex_permille = both <= slower ? 1000 : (uint32_t)(slower * 1000 / both);
 }
 
 /* Two pages that hold data and a frame. */

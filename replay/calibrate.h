@@ -12,8 +12,9 @@ struct spill_links {
     bool measured;
 };
 
-/* Fills LINKS by copying a few resident pages to pinned host memory and back (their contents stay what
- * they are). The device must be idle. Without two resident pages or pinned memory: left unmeasured. */
+/* Fills LINKS by copying a few resident pages to pinned host memory and back (their contents stay
+ * what they are). The device must be idle. Without two resident pages or pinned memory: left
+ * unmeasured. */
 void spill_calibrate(struct spill_device *dev, struct spill_links *links);
 
 #endif

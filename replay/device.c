@@ -12,9 +12,9 @@
 
 static CUmemAllocationProp frame_prop(const struct spill_device *dev)
 {
-    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
-                                              .id = dev->ordinal}};
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->ordinal}};
 }
 
 static enum spill_status size_pages(struct spill_device *dev)
@@ -22,8 +22,7 @@ static enum spill_status size_pages(struct spill_device *dev)
     CUmemAllocationProp prop = frame_prop(dev);
     size_t granularity = 0;
     if (SPILL_CU(cuMemGetAllocationGranularity)(&granularity, &prop,
-                                                CU_MEM_ALLOC_GRANULARITY_MINIMUM) !=
-            CUDA_SUCCESS ||
+                                                CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS ||
         granularity == 0 || (granularity & (granularity - 1)) != 0)
         return SPILL_ERR_UNSUPPORTED;
     dev->page_bytes = granularity;
@@ -73,9 +72,9 @@ enum spill_status spill_device_boot(struct spill_device *dev, const struct spill
         SPILL_CU(cuCtxGetDevice)(&dev->ordinal) != CUDA_SUCCESS ||
         SPILL_CU(cuMemGetInfo_v2)(&free_bytes, &total_bytes) != CUDA_SUCCESS)
         return SPILL_ERR_DRIVER;
-    if (SPILL_CU(cuDeviceGetAttribute)(
-            &vmm, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, dev->ordinal) !=
-            CUDA_SUCCESS ||
+    if (SPILL_CU(cuDeviceGetAttribute)(&vmm,
+                                       CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                                       dev->ordinal) != CUDA_SUCCESS ||
         vmm == 0) {
         spill_log(SPILL_LOG_WARN,
                   "device %d has no virtual memory management; its memory is not managed",
@@ -171,11 +170,10 @@ CUresult spill_device_map(struct spill_device *dev, uint32_t page, uint32_t fram
 
 CUresult spill_device_allow(struct spill_device *dev, uint32_t page, uint32_t count)
 {
-    CUmemAccessDesc access = {
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->ordinal},
-        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    return SPILL_CU(cuMemSetAccess)(spill_device_addr(dev, page),
-                                    (size_t)count << dev->page_shift, &access, 1);
+    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->ordinal},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    return SPILL_CU(cuMemSetAccess)(spill_device_addr(dev, page), (size_t)count << dev->page_shift,
+                                    &access, 1);
 }
 
 CUresult spill_device_unmap(struct spill_device *dev, uint32_t page)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of one managed device: its address span, pages, frames and host memory. Everything here is
- * touched inside the turnstile only. */
+/* The state of one managed device: its address span, pages, frames and host memory. Everything here
+ * is touched inside the turnstile only. */
 #ifndef SPILL_DEVICE_H
 #define SPILL_DEVICE_H
 
@@ -32,7 +32,8 @@ struct spill_page {
 
 struct spill_frame {
     CUmemGenericAllocationHandle handle;
-    uint32_t page; /* page that owns it now, SPILL_NO_BUFFER: none (on the free stack, or aliased) */
+    uint32_t
+        page; /* page that owns it now, SPILL_NO_BUFFER: none (on the free stack, or aliased) */
 };
 
 struct spill_device {
@@ -55,12 +56,12 @@ struct spill_device {
     uint32_t *free_frames; /* stack */
     uint32_t frame_count;  /* created */
     uint32_t free_count;
-    uint32_t slab_pages;   /* pages of slabs for small buffers: resident for good */
-    uint64_t op_number;    /* of the op being served; 64 bits never wrap */
+    uint32_t slab_pages; /* pages of slabs for small buffers: resident for good */
+    uint64_t op_number;  /* of the op being served; 64 bits never wrap */
     CUstream out_stream, in_stream;
-    uint64_t out_bytes, in_bytes;           /* moved since the start */
+    uint64_t out_bytes, in_bytes;             /* moved since the start */
     uint64_t paged_out_bytes, paged_in_bytes; /* of these, by the pager */
-    uint64_t peak_bytes;                    /* frames and unmanaged memory */
+    uint64_t peak_bytes;                      /* frames and unmanaged memory */
 };
 
 /* Sets up the device of the current context. SPILL_ERR_UNSUPPORTED (said once) when it cannot be
@@ -73,7 +74,8 @@ uint32_t spill_device_frame_limit(const struct spill_device *dev);
 /* Takes a free frame, creating one if the budget allows; SPILL_NO_FRAME: none to be had. */
 uint32_t spill_device_take_frame(struct spill_device *dev);
 void spill_device_give_frame(struct spill_device *dev, uint32_t frame);
-/* Gives free frames' memory back to the driver until at most LIMIT frames exist, as far as possible. */
+/* Gives free frames' memory back to the driver until at most LIMIT frames exist, as far as
+ * possible. */
 void spill_device_trim_frames(struct spill_device *dev, uint32_t limit);
 
 /* Mapping of single pages. Access must be set before use: spill_device_allow on runs of pages. */

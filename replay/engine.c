@@ -31,7 +31,8 @@ static bool matches(const struct spill_engine *e, const struct spill_opcall *op,
     return true;
 }
 
-/* A buffer whose address was copied to the device as data: a kernel may reach it without naming it. */
+/* A buffer whose address was copied to the device as data: a kernel may reach it without naming it.
+ */
 static void pin_stored(void *arg, uint32_t slot)
 {
     struct spill_engine *e = arg;
@@ -45,9 +46,10 @@ static void pin_stored(void *arg, uint32_t slot)
     CUresult result = spill_pager_ensure(&e->dev, &one);
     buf->pin = SPILL_TRACE_PIN_STORED_ADDRESS;
     if (result != CUDA_SUCCESS)
-        spill_log_once(SPILL_LOG_ERROR,
-                       "buffers whose addresses are stored in device memory must stay resident, and "
-                       "they do not fit the GPU budget: raise SPILLWAY_GPU_MEM (--gpu-mem)");
+        spill_log_once(
+            SPILL_LOG_ERROR,
+            "buffers whose addresses are stored in device memory must stay resident, and "
+            "they do not fit the GPU budget: raise SPILLWAY_GPU_MEM (--gpu-mem)");
 }
 
 static void note_to_host(struct spill_engine *e, CUstream stream)
@@ -78,8 +80,8 @@ static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
     if (!e->recording && !e->gave_up && e->config.mode == SPILL_MODE_OFFLOAD &&
         e->dev.paged_out_bytes != e->paged_at_rest)
         spill_engine_start_recording(e); /* it fitted, and no longer does */
-    if (e->recording && spill_recorder_op_begin(&e->rec, &e->dev.buffers, op, &e->touches) !=
-                            SPILL_OK)
+    if (e->recording &&
+        spill_recorder_op_begin(&e->rec, &e->dev.buffers, op, &e->touches) != SPILL_OK)
         e->recording = false; /* out of memory: page on without a plan */
     return CUDA_SUCCESS;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state machine behind the hooks: observe -> plan -> guarded -> replay, back to observe at the first
- * difference. One engine, one managed device. Shared by engine.c (the program's calls), memory.c
- * (allocations), transitions.c (from state to state) and account.c (what the user is told). */
+/* The state machine behind the hooks: observe -> plan -> guarded -> replay, back to observe at the
+ * first difference. One engine, one managed device. Shared by engine.c (the program's calls),
+ * memory.c (allocations), transitions.c (from state to state) and account.c (what the user is
+ * told). */
 #ifndef SPILL_ENGINE_H
 #define SPILL_ENGINE_H
 
@@ -26,16 +27,16 @@ enum spill_state {
 };
 
 enum spill_reason {
-    SPILL_REASON_OTHER_OP,   /* another op, or with other buffers, than planned */
+    SPILL_REASON_OTHER_OP, /* another op, or with other buffers, than planned */
     SPILL_REASON_OTHER_ALLOC,
-    SPILL_REASON_NEW_PIN,    /* a buffer's address was stored in device memory */
-    SPILL_REASON_MEMORY,     /* frames were needed for something else */
-    SPILL_REASON_FAILED_OP,  /* the program's op itself failed */
+    SPILL_REASON_NEW_PIN,   /* a buffer's address was stored in device memory */
+    SPILL_REASON_MEMORY,    /* frames were needed for something else */
+    SPILL_REASON_FAILED_OP, /* the program's op itself failed */
     SPILL_REASON_COUNT
 };
 
 struct spill_account {
-    uint64_t replayed;  /* iterations */
+    uint64_t replayed; /* iterations */
     uint64_t guarded;
     uint64_t fallbacks[SPILL_REASON_COUNT];
     uint64_t planned_peak_bytes, planned_step_ns, compute_ns;
@@ -93,9 +94,9 @@ void spill_engine_advance(struct spill_engine *e);
 void spill_engine_diverge(struct spill_engine *e, enum spill_reason reason);
 /* OBSERVE: an event was recorded; is this an iteration border, and what follows from it? */
 void spill_engine_recorded(struct spill_engine *e);
-/* OBSERVE: watching for a script that was left. Ready: an event equal to spill_engine_expected would be
- * one more step of a whole iteration as planned. Restart: begin to look for its first event. Hit: the
- * event happened; after a whole iteration the plan is in force again. */
+/* OBSERVE: watching for a script that was left. Ready: an event equal to spill_engine_expected
+ * would be one more step of a whole iteration as planned. Restart: begin to look for its first
+ * event. Hit: the event happened; after a whole iteration the plan is in force again. */
 bool spill_engine_shadow_ready(const struct spill_engine *e);
 void spill_engine_shadow_restart(struct spill_engine *e);
 void spill_engine_shadow_hit(struct spill_engine *e);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guarded iterations: the plan's residency, op by op, with what is out unmapped. The device is drained
- * after every op, so that a fault is known to be that op's. */
+/* Guarded iterations: the plan's residency, op by op, with what is out unmapped. The device is
+ * drained after every op, so that a fault is known to be that op's. */
 #include "preload/base/log.h"
 #include "profiler/kernels.h"
 #include "replay/perform.h"
 
-/* Maps the plan's frames behind COUNT pages of plan buffer B from page P on. Nobody may be in them. */
+/* Maps the plan's frames behind COUNT pages of plan buffer B from page P on. Nobody may be in them.
+ */
 static CUresult enter(struct spill_perform *perform, struct spill_device *dev, uint32_t b,
                       uint32_t p, uint32_t count)
 {
@@ -66,9 +67,9 @@ CUresult spill_perform_guard_before(struct spill_perform *perform, struct spill_
 static CUresult move_out(struct spill_perform *perform, struct spill_device *dev, uint32_t m)
 {
     const struct spill_script_move *move = &perform->script->moves[m];
-    CUresult result = SPILL_CU(cuMemcpyDtoHAsync_v2)(
-        perform->slab.base + move->host_offset, spill_device_addr(dev, move->first_page),
-        move->bytes, dev->out_stream);
+    CUresult result = SPILL_CU(cuMemcpyDtoHAsync_v2)(perform->slab.base + move->host_offset,
+                                                     spill_device_addr(dev, move->first_page),
+                                                     move->bytes, dev->out_stream);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuStreamSynchronize)(dev->out_stream);
     if (result == CUDA_SUCCESS)
@@ -88,8 +89,8 @@ static CUresult move_in(struct spill_perform *perform, struct spill_device *dev,
         enter(perform, dev, planned->buffer, planned->page_first, planned->page_count);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuMemcpyHtoDAsync_v2)(spill_device_addr(dev, move->first_page),
-                                                perform->slab.base + move->host_offset,
-                                                move->bytes, dev->in_stream);
+                                                perform->slab.base + move->host_offset, move->bytes,
+                                                dev->in_stream);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuStreamSynchronize)(dev->in_stream);
     if (result != CUDA_SUCCESS)
@@ -109,10 +110,11 @@ static void name_fault(const struct spill_perform *perform, const struct spill_d
         const struct spill_kernel *kernel = spill_kernels_get(s->ops[k].function);
         name = kernel == NULL ? "kernel" : kernel->name;
     }
-    spill_log(SPILL_LOG_ERROR,
-              "%s in %s (op %u of the iteration) while these buffers were out; it may reach one of "
-              "them by an address that no parameter shows. Run with SPILLWAY_MODE=off and report it:",
-              spill_driver_error(result), name, k);
+    spill_log(
+        SPILL_LOG_ERROR,
+        "%s in %s (op %u of the iteration) while these buffers were out; it may reach one of "
+        "them by an address that no parameter shows. Run with SPILLWAY_MODE=off and report it:",
+        spill_driver_error(result), name, k);
     for (uint32_t b = 0; b < s->buffer_count; b++)
         for (uint32_t i = 0; i < s->buffers[b].home_count; i++)
             if (dev->pages[s->buffers[b].first_page + s->buffers[b].home_first + i].where ==

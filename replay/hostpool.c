@@ -111,7 +111,8 @@ struct spill_hostchunk spill_hostpool_slab(struct spill_hostpool *pool, size_t b
 {
     struct spill_hostchunk slab = map_chunk(pool, bytes);
     if (slab.base != NULL && !slab.pinned)
-        unmap_chunk(pool, &slab); /* a copy from unpinned memory blocks the host: no plan may use it */
+        unmap_chunk(pool,
+                    &slab); /* a copy from unpinned memory blocks the host: no plan may use it */
     return slab;
 }
 

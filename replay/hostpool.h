@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory for pages that are out: mmap'ed at its exact size (an allocator's rounding to powers of
- * two cost others twice their memory), touched, then pinned by cuMemHostRegister. The pager takes
- * single pages from chunks; a plan gets one slab. */
+/* Host memory for pages that are out: mmap'ed at its exact size (an allocator's rounding to powers
+ * of two cost others twice their memory), touched, then pinned by cuMemHostRegister. The pager
+ * takes single pages from chunks; a plan gets one slab. */
 #ifndef SPILL_HOSTPOOL_H
 #define SPILL_HOSTPOOL_H
 
@@ -16,8 +16,8 @@ struct spill_hostchunk {
 };
 
 struct spill_hostpool {
-    uint64_t limit;      /* bytes; includes the slabs */
-    uint64_t bytes;      /* mapped now */
+    uint64_t limit; /* bytes; includes the slabs */
+    uint64_t bytes; /* mapped now */
     uint64_t peak_bytes;
     size_t page_bytes;
     char **free_pages; /* stack */

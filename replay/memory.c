@@ -21,8 +21,8 @@ static bool has_capacity(const struct spill_device *dev, uint64_t pages)
 
 static CUresult small_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *addr)
 {
-    if (planned(e) && !spill_slab_has_room(&e->slabs, &e->dev, bytes) &&
-        e->dev.free_count == 0 && e->dev.frame_count >= spill_device_frame_limit(&e->dev))
+    if (planned(e) && !spill_slab_has_room(&e->slabs, &e->dev, bytes) && e->dev.free_count == 0 &&
+        e->dev.frame_count >= spill_device_frame_limit(&e->dev))
         spill_engine_diverge(e, SPILL_REASON_MEMORY);
     e->dev.op_number++; /* nothing touched so far is in use by an op */
     return spill_slab_alloc(&e->slabs, &e->dev, bytes, addr);
@@ -100,10 +100,11 @@ static CUresult large_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *a
     }
     if (!has_capacity(&e->dev, (bytes + e->dev.page_bytes - 1) >> e->dev.page_shift)) {
         char size[32];
-        spill_log_once(SPILL_LOG_WARN,
-                       "an allocation of %s fits neither the GPU budget nor the host memory: out of "
-                       "memory; raise SPILLWAY_HOST_MEM (--host-mem) or SPILLWAY_GPU_MEM",
-                       spill_size_format(bytes, size, sizeof(size)));
+        spill_log_once(
+            SPILL_LOG_WARN,
+            "an allocation of %s fits neither the GPU budget nor the host memory: out of "
+            "memory; raise SPILLWAY_HOST_MEM (--host-mem) or SPILLWAY_GPU_MEM",
+            spill_size_format(bytes, size, sizeof(size)));
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     bool on_plan = planned(e);
@@ -140,8 +141,9 @@ enum spill_handled spill_engine_alloc(CUdeviceptr *addr, size_t bytes, CUresult 
     return SPILL_HANDLED;
 }
 
-/* A free waits, as the program expects of it. While a plan runs, later users of the memory are ordered
- * by events, so the only thing a program can see is host memory that a copy of its own still writes. */
+/* A free waits, as the program expects of it. While a plan runs, later users of the memory are
+ * ordered by events, so the only thing a program can see is host memory that a copy of its own
+ * still writes. */
 static CUresult wait_as_free_does(struct spill_engine *e)
 {
     CUresult result = CUDA_SUCCESS;
@@ -231,8 +233,8 @@ void spill_engine_unmanaged(int64_t bytes)
 bool spill_engine_find(CUdeviceptr addr, CUdeviceptr *base, size_t *bytes)
 {
     const struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF ||
-        addr < e->dev.buffers.base || addr >= e->dev.buffers.end)
+    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF || addr < e->dev.buffers.base ||
+        addr >= e->dev.buffers.end)
         return false;
     uint32_t slot = spill_bufmap_find(&e->dev.buffers, addr);
     if (slot == SPILL_NO_BUFFER)

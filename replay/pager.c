@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every copy here is waited for at once: the pager is the safe path, not the fast one. Unmapping is not
- * ordered with queued work on real devices, so the device is drained before the first victim goes. */
+/* Every copy here is waited for at once: the pager is the safe path, not the fast one. Unmapping is
+ * not ordered with queued work on real devices, so the device is drained before the first victim
+ * goes. */
 #include "replay/pager.h"
 
 #include "preload/base/log.h"
@@ -154,9 +155,9 @@ static CUresult bring_in(struct spill_device *dev, uint32_t first, uint32_t coun
         for (uint32_t page = run; result == CUDA_SUCCESS && page < end; page++) {
             if (dev->pages[page].where != SPILL_ON_HOST)
                 continue;
-            result = SPILL_CU(cuMemcpyHtoDAsync_v2)(spill_device_addr(dev, page),
-                                                    dev->pages[page].host, dev->page_bytes,
-                                                    dev->in_stream);
+            result =
+                SPILL_CU(cuMemcpyHtoDAsync_v2)(spill_device_addr(dev, page), dev->pages[page].host,
+                                               dev->page_bytes, dev->in_stream);
             dev->in_bytes += dev->page_bytes;
             dev->paged_in_bytes += dev->page_bytes;
             copied = true;
@@ -181,13 +182,14 @@ static CUresult bring_in(struct spill_device *dev, uint32_t first, uint32_t coun
 static CUresult too_small(const struct spill_device *dev, uint32_t pages)
 {
     char need[32], have[32];
-    spill_log_once(SPILL_LOG_ERROR,
-                   "one op needs %s of buffers at once, and the GPU budget leaves %s for them: raise "
-                   "SPILLWAY_GPU_MEM (--gpu-mem)",
-                   spill_size_format((uint64_t)pages << dev->page_shift, need, sizeof(need)),
-                   spill_size_format((uint64_t)(spill_device_frame_limit(dev) - dev->slab_pages)
-                                         << dev->page_shift,
-                                     have, sizeof(have)));
+    spill_log_once(
+        SPILL_LOG_ERROR,
+        "one op needs %s of buffers at once, and the GPU budget leaves %s for them: raise "
+        "SPILLWAY_GPU_MEM (--gpu-mem)",
+        spill_size_format((uint64_t)pages << dev->page_shift, need, sizeof(need)),
+        spill_size_format((uint64_t)(spill_device_frame_limit(dev) - dev->slab_pages)
+                              << dev->page_shift,
+                          have, sizeof(have)));
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placing, settling, releasing: the slow ends of a script's life. guard.c and replayer.c do the rest. */
+/* Placing, settling, releasing: the slow ends of a script's life. guard.c and replayer.c do the
+ * rest. */
 #include "replay/perform.h"
 
 #include <string.h>
@@ -94,8 +95,7 @@ void spill_perform_drop(struct spill_perform *perform, struct spill_device *dev)
     bool emptied = true;
     for (uint32_t b = 0; b < s->buffer_count; b++)
         for (uint32_t i = 0; i < s->buffers[b].home_count; i++) {
-            struct spill_page *page =
-                &dev->pages[span_page(s, b) + s->buffers[b].home_first + i];
+            struct spill_page *page = &dev->pages[span_page(s, b) + s->buffers[b].home_first + i];
             char *host = NULL;
             if (page->where == SPILL_ON_HOST && page->host == page->home) {
                 host = spill_hostpool_take(&dev->host);
@@ -145,9 +145,9 @@ static CUresult settle_absent(struct spill_device *dev, uint32_t page, bool dead
     return result;
 }
 
-/* A page that the plan has on the device: the plan's frame is whichever frame it is in now, or a free
- * one. Frames of a plan are only names; this choice of who is who makes settling copy nothing that is
- * already resident. */
+/* A page that the plan has on the device: the plan's frame is whichever frame it is in now, or a
+ * free one. Frames of a plan are only names; this choice of who is who makes settling copy nothing
+ * that is already resident. */
 static CUresult settle_present(struct spill_perform *perform, struct spill_device *dev,
                                uint32_t page, uint32_t plan_frame)
 {
@@ -213,11 +213,9 @@ CUresult spill_perform_settle(struct spill_perform *perform, struct spill_device
                 uint32_t number = s->plan->page_base[b] + p, page = span_page(s, b) + p;
                 bool stays = s->border_place[number] == SPILL_BORDER_DEVICE;
                 if (present == 0 && !stays)
-                    result =
-                        settle_absent(dev, page, s->border_place[number] == SPILL_BORDER_DEAD);
+                    result = settle_absent(dev, page, s->border_place[number] == SPILL_BORDER_DEAD);
                 else if (present == 1 && stays)
-                    result =
-                        settle_present(perform, dev, page, s->plan->frame_of[number]);
+                    result = settle_present(perform, dev, page, s->plan->frame_of[number]);
             }
     for (uint32_t f = 0; result == CUDA_SUCCESS && f < s->plan->frame_count; f++)
         if (perform->bound[f] == SPILL_NO_FRAME) {
@@ -242,9 +240,9 @@ CUresult spill_perform_alias(struct spill_perform *perform, struct spill_device 
                            s->plan->frame_of[s->plan->page_base[b] + p] != SPILL_NO_FRAME &&
                            dev->pages[span_page(s, b) + p].frame == SPILL_NO_FRAME;
             if (missing) {
-                result = spill_device_map(
-                    dev, span_page(s, b) + p,
-                    perform->bound[s->plan->frame_of[s->plan->page_base[b] + p]]);
+                result =
+                    spill_device_map(dev, span_page(s, b) + p,
+                                     perform->bound[s->plan->frame_of[s->plan->page_base[b] + p]]);
                 run++;
             } else if (run > 0) {
                 result = spill_device_allow(dev, span_page(s, b) + p - run, run);
@@ -283,8 +281,7 @@ static void catch_up(const struct spill_script *s, struct spill_device *dev, uin
             set_where(dev, move->first_page, move->page_count, SPILL_ON_HOST);
         }
         for (uint32_t i = 0; i < op->ins.count; i++) {
-            const struct spill_script_move *move =
-                &s->moves[s->plan->in_order[op->ins.first + i]];
+            const struct spill_script_move *move = &s->moves[s->plan->in_order[op->ins.first + i]];
             set_where(dev, move->first_page, move->page_count, SPILL_ON_DEVICE);
         }
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A script in force on a device: where its buffers and frames are, and its three ways of moving pages.
- *   settle  puts every page where the plan has it at the border (the device is drained, copies waited for)
- *   guard   follows the plan op by op with everything that is out unmapped: a touch that the pointer
- *           scan missed faults instead of reading another buffer's data
- *   replay  events and copies only; every page is mapped to its frame for good */
+/* A script in force on a device: where its buffers and frames are, and its three ways of moving
+ * pages. settle  puts every page where the plan has it at the border (the device is drained, copies
+ * waited for) guard   follows the plan op by op with everything that is out unmapped: a touch that
+ * the pointer scan missed faults instead of reading another buffer's data replay  events and copies
+ * only; every page is mapped to its frame for good */
 #ifndef SPILL_PERFORM_H
 #define SPILL_PERFORM_H
 
@@ -41,8 +41,8 @@ CUresult spill_perform_replay_before(const struct spill_perform *perform, uint32
 CUresult spill_perform_replay_after(const struct spill_perform *perform, struct spill_device *dev,
                                     uint32_t k);
 
-/* Back to the pager after DONE ops of an iteration: drains the device, leaves mapped only what holds
- * data, gives unowned frames back. */
+/* Back to the pager after DONE ops of an iteration: drains the device, leaves mapped only what
+ * holds data, gives unowned frames back. */
 CUresult spill_perform_release(struct spill_perform *perform, struct spill_device *dev,
                                uint32_t done);
 

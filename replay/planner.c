@@ -14,8 +14,8 @@ static void *plan(void *argument)
     struct spill_plan *found = NULL;
     struct spill_solve_options options = {.method = NULL, .effort = 1};
     planner->script = NULL;
-    planner->status = spill_fromtrace(&planner->it.trace, planner->gpu_budget,
-                                      planner->host_budget, &problem);
+    planner->status =
+        spill_fromtrace(&planner->it.trace, planner->gpu_budget, planner->host_budget, &problem);
     if (planner->status != SPILL_OK)
         return NULL;
     planner->status = spill_solve(&problem, &options, &found, &planner->obstacle);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Address ranges of the span, in pages. Always the lowest range that fits, so that the addresses handed
- * out depend only on what is live: an iteration that repeats gets the same addresses. */
+/* Address ranges of the span, in pages. Always the lowest range that fits, so that the addresses
+ * handed out depend only on what is live: an iteration that repeats gets the same addresses. */
 #ifndef SPILL_RANGES_H
 #define SPILL_RANGES_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planned path. Per op: the waits the script lists, the op, one event if anyone waits for it, the
- * copies it triggers. No malloc, no lock, no driver call beyond these, and the host never waits. */
+/* The planned path. Per op: the waits the script lists, the op, one event if anyone waits for it,
+ * the copies it triggers. No malloc, no lock, no driver call beyond these, and the host never
+ * waits. */
 #include "replay/perform.h"
 
 static inline CUresult wait_for(const struct spill_perform *perform, struct spill_slice waits,
@@ -45,8 +46,8 @@ static CUresult copy_in(const struct spill_perform *perform, struct spill_device
     CUresult result = wait_for(perform, move->in_waits, dev->in_stream);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuMemcpyHtoDAsync_v2)(spill_device_addr(dev, move->first_page),
-                                                perform->slab.base + move->host_offset,
-                                                move->bytes, dev->in_stream);
+                                                perform->slab.base + move->host_offset, move->bytes,
+                                                dev->in_stream);
     dev->in_bytes += move->bytes;
     return result == CUDA_SUCCESS ? record(perform, move->in_event, dev->in_stream) : result;
 }

@@ -51,7 +51,8 @@ static void fill_ops(struct spill_script *s)
         s->touches[a] = trace->accesses[a].buffer;
 }
 
-/* Lists, per op, the ITERATION buffers whose memory begins or ends with it (counting sort by op). */
+/* Lists, per op, the ITERATION buffers whose memory begins or ends with it (counting sort by op).
+ */
 static void fill_lives(struct spill_script *s, const struct spill_problem *problem)
 {
     uint32_t at = 0;
@@ -60,8 +61,7 @@ static void fill_lives(struct spill_script *s, const struct spill_problem *probl
             const struct spill_buffer *buffer = &problem->buffers[b];
             if (buffer->life != SPILL_LIFE_ITERATION || buffer->pinned)
                 continue;
-            struct spill_script_op *op =
-                &s->ops[pass == 0 ? buffer->birth_op : buffer->death_op];
+            struct spill_script_op *op = &s->ops[pass == 0 ? buffer->birth_op : buffer->death_op];
             (pass == 0 ? &op->births : &op->deaths)->count++;
         }
         for (uint32_t k = 0; k < s->op_count; k++) {
@@ -74,14 +74,15 @@ static void fill_lives(struct spill_script *s, const struct spill_problem *probl
             const struct spill_buffer *buffer = &problem->buffers[b];
             if (buffer->life != SPILL_LIFE_ITERATION || buffer->pinned)
                 continue;
-            struct spill_slice *slice = pass == 0 ? &s->ops[buffer->birth_op].births
-                                                  : &s->ops[buffer->death_op].deaths;
+            struct spill_slice *slice =
+                pass == 0 ? &s->ops[buffer->birth_op].births : &s->ops[buffer->death_op].deaths;
             s->lives[slice->first + slice->count++] = b;
         }
     }
 }
 
-/* One stretch of the slab for each buffer that ever leaves: a page always goes to the same place. */
+/* One stretch of the slab for each buffer that ever leaves: a page always goes to the same place.
+ */
 static void place_homes(struct spill_script *s)
 {
     const struct spill_plan *plan = s->plan;
@@ -136,8 +137,8 @@ static void set_pages(struct spill_script *s, uint32_t buffer, uint32_t first, u
     memset(s->border_place + s->plan->page_base[buffer] + first, (int)place, count);
 }
 
-/* Where every page is at the border, in host order: walk one iteration from a state that is right for
- * all pages that no event touches. Pages that events touch end right whatever they began as. */
+/* Where every page is at the border, in host order: walk one iteration from a state that is right
+ * for all pages that no event touches. Pages that events touch end right whatever they began as. */
 static void walk_border(struct spill_script *s, const struct spill_problem *problem)
 {
     for (uint32_t b = 0; b < s->buffer_count; b++)
@@ -163,15 +164,15 @@ static void walk_border(struct spill_script *s, const struct spill_problem *prob
             set_pages(s, move->buffer, move->page_first, move->page_count, SPILL_BORDER_HOST);
         }
         for (uint32_t i = 0; i < op->ins.count; i++) {
-            const struct spill_move *move =
-                &s->plan->moves[s->plan->in_order[op->ins.first + i]];
+            const struct spill_move *move = &s->plan->moves[s->plan->in_order[op->ins.first + i]];
             set_pages(s, move->buffer, move->page_first, move->page_count, SPILL_BORDER_DEVICE);
         }
     }
 }
 
-enum spill_status spill_script_build(struct spill_iteration *it, const struct spill_problem *problem,
-                                     struct spill_plan *plan, struct spill_script **script)
+enum spill_status spill_script_build(struct spill_iteration *it,
+                                     const struct spill_problem *problem, struct spill_plan *plan,
+                                     struct spill_script **script)
 {
     struct spill_script *s = calloc(1, sizeof(*s));
     *script = NULL;

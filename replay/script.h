@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan made executable: for each event of the iteration what to expect, and for each op what to wait
- * for before it and what to enqueue after it. Built once (on the planner's thread), then only read. */
+/* A plan made executable: for each event of the iteration what to expect, and for each op what to
+ * wait for before it and what to enqueue after it. Built once (on the planner's thread), then only
+ * read. */
 #ifndef SPILL_SCRIPT_H
 #define SPILL_SCRIPT_H
 
@@ -37,14 +38,15 @@ struct spill_script_op {
     uint32_t event;           /* to record after it, SPILL_NO_EVENT: none */
     struct spill_slice outs;  /* moves by number: plan->moves is sorted by out_op */
     struct spill_slice ins;   /* in plan->in_order */
-    struct spill_slice births, deaths; /* in lives: buffers whose memory begins before, ends after */
+    struct spill_slice births,
+        deaths; /* in lives: buffers whose memory begins before, ends after */
 };
 
 struct spill_script_move {
     uint32_t first_page; /* of the span; 0 until the script is placed */
     uint32_t page_count;
-    uint64_t host_offset; /* in the slab */
-    uint64_t bytes;       /* of one copy; the last page is cut to the buffer's length */
+    uint64_t host_offset;   /* in the slab */
+    uint64_t bytes;         /* of one copy; the last page is cut to the buffer's length */
     uint64_t device_offset; /* of the copy from the buffer's start */
     struct spill_slice out_waits, in_waits;
     uint32_t out_event, in_event;
@@ -81,10 +83,11 @@ struct spill_script {
     uint64_t slab_bytes;
 };
 
-/* Takes IT and PLAN over. On failure *SCRIPT is NULL, PLAN is freed and IT is left to the caller: its
- * tables belong to the program thread's heap. */
-enum spill_status spill_script_build(struct spill_iteration *it, const struct spill_problem *problem,
-                                     struct spill_plan *plan, struct spill_script **script);
+/* Takes IT and PLAN over. On failure *SCRIPT is NULL, PLAN is freed and IT is left to the caller:
+ * its tables belong to the program thread's heap. */
+enum spill_status spill_script_build(struct spill_iteration *it,
+                                     const struct spill_problem *problem, struct spill_plan *plan,
+                                     struct spill_script **script);
 void spill_script_free(struct spill_script *script);
 
 /* The waits, internal to the build: fills the waits slices and the events (waits.c). */

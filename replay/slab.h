@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations below one page share resident pages: they are never moved, so no op needs to name them.
- * First fit at the lowest address, so that an iteration that repeats gets the same addresses. */
+/* Allocations below one page share resident pages: they are never moved, so no op needs to name
+ * them. First fit at the lowest address, so that an iteration that repeats gets the same addresses.
+ */
 #ifndef SPILL_SLAB_H
 #define SPILL_SLAB_H
 
@@ -14,10 +15,10 @@
 #define SPILL_SLAB_UNIT 512 /* cudaMalloc's alignment is at least 256; textures want 512 */
 
 struct spill_slab {
-    uint32_t page;      /* of the span */
-    uint32_t used;      /* units */
-    uint16_t *run;      /* per unit: units of the allocation that starts here, 0: none starts here */
-    uint64_t *asked;    /* per unit: bytes asked for by the allocation that starts here */
+    uint32_t page;   /* of the span */
+    uint32_t used;   /* units */
+    uint16_t *run;   /* per unit: units of the allocation that starts here, 0: none starts here */
+    uint64_t *asked; /* per unit: bytes asked for by the allocation that starts here */
 };
 
 struct spill_slabs {

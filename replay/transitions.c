@@ -21,7 +21,8 @@ bool spill_engine_boot(struct spill_engine *e)
         spill_engine_start_recording(e);
         return true;
     }
-    spill_log_once(SPILL_LOG_WARN, "this device's memory is not managed; passing everything through");
+    spill_log_once(SPILL_LOG_WARN,
+                   "this device's memory is not managed; passing everything through");
     e->state = SPILL_STATE_OFF;
     return false;
 }
@@ -147,9 +148,10 @@ void spill_engine_break(struct spill_engine *e, CUresult result)
 
 void spill_engine_become_resident(struct spill_engine *e)
 {
-    spill_log_once(SPILL_LOG_WARN,
-                   "the program uses CUDA graphs, whose buffers must stay where they are: everything "
-                   "stays resident from here on");
+    spill_log_once(
+        SPILL_LOG_WARN,
+        "the program uses CUDA graphs, whose buffers must stay where they are: everything "
+        "stays resident from here on");
     e->state = SPILL_STATE_RESIDENT;
     e->recording = e->rec.timing = e->shadowed = false;
 }
@@ -202,8 +204,7 @@ void spill_engine_shadow_hit(struct spill_engine *e)
 
 static void expand_path(const struct spill_engine *e, char *out, size_t cap)
 {
-    const char *pattern =
-        e->config.output[0] != '\0' ? e->config.output : "spillway.%p.trace";
+    const char *pattern = e->config.output[0] != '\0' ? e->config.output : "spillway.%p.trace";
     size_t n = 0;
     for (const char *p = pattern; *p != '\0' && n + 24 < cap; p++) {
         if (p[0] == '%' && p[1] == 'p') {
@@ -257,8 +258,7 @@ void spill_engine_write_partial_trace(struct spill_engine *e)
     describe(e, &it);
     write_trace(e, &it.trace);
     spill_iteration_free(&it);
-    spill_log(SPILL_LOG_WARN,
-              "no repeating iteration was found: the trace holds the whole run");
+    spill_log(SPILL_LOG_WARN, "no repeating iteration was found: the trace holds the whole run");
 }
 
 static void start_planning(struct spill_engine *e, uint32_t period)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver functions that the library calls for itself. Never linked: pointers to the real ones,
- * found in the libcuda that the program loaded, so that our own calls never come back to our hooks. */
+ * found in the libcuda that the program loaded, so that our own calls never come back to our hooks.
+ */
 #ifndef SPILL_DRIVER_H
 #define SPILL_DRIVER_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own memory inside the host process: mmap'ed, so that no hook ever calls the host's malloc (which
- * may itself be instrumented, or be waiting for us). Growing arrays only; blocks come from one bump
- * region and are recycled by size class. Callers serialise (the engine's turnstile does). */
+/* Our own memory inside the host process: mmap'ed, so that no hook ever calls the host's malloc
+ * (which may itself be instrumented, or be waiting for us). Growing arrays only; blocks come from
+ * one bump region and are recycled by size class. Callers serialise (the engine's turnstile does).
+ */
 #ifndef SPILL_HEAP_H
 #define SPILL_HEAP_H
 
@@ -13,11 +14,12 @@ void *spill_heap_alloc(size_t bytes);
 /* Gives a block of BYTES (the size it was asked with) back. NULL is fine. */
 void spill_heap_free(void *block, size_t bytes);
 
-/* Makes room for at least WANT elements of ELEM bytes in *ARRAY, which holds *CAP; grows by doubling,
- * keeps the contents, zeroes the rest. Returns 0, or -1 when there is no memory (nothing changed). */
+/* Makes room for at least WANT elements of ELEM bytes in *ARRAY, which holds *CAP; grows by
+ * doubling, keeps the contents, zeroes the rest. Returns 0, or -1 when there is no memory (nothing
+ * changed). */
 int spill_heap_grow(void **array, size_t *cap, size_t want, size_t elem);
 
-#define SPILL_HEAP_GROW(array, cap, want)                                                         \
+#define SPILL_HEAP_GROW(array, cap, want)                                                          \
     spill_heap_grow((void **)&(array), &(cap), (want), sizeof(*(array)))
 
 #endif

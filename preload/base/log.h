@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines to stderr, prefixed "spillway: ". One write(2) a line from a stack buffer: no malloc, no lock,
- * no stdio, so a line may come from inside any hook. errno is kept. */
+/* Lines to stderr, prefixed "spillway: ". One write(2) a line from a stack buffer: no malloc, no
+ * lock, no stdio, so a line may come from inside any hook. errno is kept. */
 #ifndef SPILL_LOG_H
 #define SPILL_LOG_H
 

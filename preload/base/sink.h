@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hook layer hands to the layer behind it. The hooks know no policy: they describe the call,
- * let the sink act before it, make the real call, and let the sink act after it.
+/* What the hook layer hands to the layer behind it. The hooks know no policy: they describe the
+ * call, let the sink act before it, make the real call, and let the sink act after it.
  *
  * All sink functions run on the program's thread that made the call, one at a time (the guard's
  * turnstile), never from inside another sink function. */
@@ -32,8 +32,9 @@ struct spill_oprange {
 /* One thing handed to the GPU. */
 struct spill_opcall {
     enum spill_opkind kind;
-    CUstream stream; /* never NULL: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD for the default streams */
-    bool to_host;    /* asynchronous, and writes host memory that the program may read after a sync */
+    CUstream
+        stream;   /* never NULL: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD for the default streams */
+    bool to_host; /* asynchronous, and writes host memory that the program may read after a sync */
     /* kernels */
     CUfunction function;
     void **params;
@@ -50,7 +51,8 @@ struct spill_opcall {
 enum spill_handled { SPILL_NOT_OURS, SPILL_HANDLED };
 
 struct spill_sink {
-    /* cuMemAlloc: SPILL_HANDLED with *RESULT (and *ADDR) set, or SPILL_NOT_OURS: make the real call. */
+    /* cuMemAlloc: SPILL_HANDLED with *RESULT (and *ADDR) set, or SPILL_NOT_OURS: make the real
+     * call. */
     enum spill_handled (*alloc)(CUdeviceptr *addr, size_t bytes, CUresult *result);
     enum spill_handled (*free)(CUdeviceptr addr, CUresult *result);
     /* An allocation that stays unmanaged was made (bytes > 0) or given back (bytes < 0). */
@@ -59,8 +61,8 @@ struct spill_sink {
      * call is not made. */
     CUresult (*before)(struct spill_opcall *op);
     void (*after)(struct spill_opcall *op, CUresult result);
-    /* The program waited for STREAM, or for the whole device (NULL): what they wrote to host memory is
-     * complete. */
+    /* The program waited for STREAM, or for the whole device (NULL): what they wrote to host memory
+     * is complete. */
     void (*synchronized)(CUstream stream);
     /* The buffer of a managed address; false when ADDR is not managed. */
     bool (*find)(CUdeviceptr addr, CUdeviceptr *base, size_t *bytes);

@@ -20,9 +20,9 @@ static uint64_t unit_factor(const char *text)
         if (lower(text[0]) != prefixes[i])
             continue;
         bool decimal = lower(text[1]) == 'b' && text[2] == '\0';
-        bool binary = text[1] == '\0' ||
-                      (lower(text[1]) == 'i' &&
-                       (text[2] == '\0' || (lower(text[2]) == 'b' && text[3] == '\0')));
+        bool binary =
+            text[1] == '\0' || (lower(text[1]) == 'i' &&
+                                (text[2] == '\0' || (lower(text[2]) == 'b' && text[3] == '\0')));
         uint64_t factor = 1;
         for (unsigned n = 0; n <= i; n++)
             factor *= decimal ? 1000 : 1024;
@@ -68,8 +68,8 @@ char *spill_size_format(uint64_t bytes, char *out, size_t out_len)
     unsigned unit = 0;
     uint64_t tenths = bytes > UINT64_MAX / 10 ? UINT64_MAX : bytes * 10;
     while (tenths >= 10240 && unit < 6) {
-        /* Round half up once, at the last division only would need the remainder chain; the error of
-         * rounding at each step stays under one tenth. */
+        /* Round half up once, at the last division only would need the remainder chain; the error
+         * of rounding at each step stays under one tenth. */
         tenths = (tenths + 512) / 1024;
         unit++;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One observed training iteration, as the profiler hands it on and as the trace file stores it. Plain
- * arrays with indices; see profiler/FORMAT.md for the bytes on disk. Times are nanoseconds of GPU time,
- * sizes bytes. */
+/* One observed training iteration, as the profiler hands it on and as the trace file stores it.
+ * Plain arrays with indices; see profiler/FORMAT.md for the bytes on disk. Times are nanoseconds of
+ * GPU time, sizes bytes. */
 #ifndef SPILL_TRACE_H
 #define SPILL_TRACE_H
 
@@ -12,9 +12,9 @@
 /* One op, in the order in which the program launched it. */
 struct spill_trace_op {
     uint64_t duration_ns;
-    uint32_t kind;         /* enum spill_opkind of preload/base/sink.h: kernel, copy, set, host, all */
-    uint32_t name;         /* offset in names */
-    uint32_t stream;       /* 0, 1, ...: streams in order of appearance */
+    uint32_t kind;   /* enum spill_opkind of preload/base/sink.h: kernel, copy, set, host, all */
+    uint32_t name;   /* offset in names */
+    uint32_t stream; /* 0, 1, ...: streams in order of appearance */
     uint32_t access_first; /* accesses [access_first, access_first + access_count) */
     uint32_t access_count;
     uint32_t grid[3];
@@ -40,12 +40,14 @@ enum spill_trace_pin {
 struct spill_trace_buffer {
     uint64_t address;
     uint64_t bytes;
-    uint32_t life;     /* enum spill_trace_life */
-    uint32_t pin;      /* enum spill_trace_pin */
-    uint32_t birth_op; /* ITERATION: the op before which it was allocated (op_count: after the last) */
-    uint32_t free_op;  /* ITERATION: the op before which it was freed; below birth_op when its life */
-                       /* crosses the iteration border */
-    uint32_t site;     /* offset in names of the call site's text, SPILL_TRACE_NONE: not recorded */
+    uint32_t life; /* enum spill_trace_life */
+    uint32_t pin;  /* enum spill_trace_pin */
+    uint32_t
+        birth_op; /* ITERATION: the op before which it was allocated (op_count: after the last) */
+    uint32_t
+        free_op;   /* ITERATION: the op before which it was freed; below birth_op when its life */
+                   /* crosses the iteration border */
+    uint32_t site; /* offset in names of the call site's text, SPILL_TRACE_NONE: not recorded */
     uint32_t reserved;
 };
 
@@ -67,12 +69,12 @@ struct spill_trace {
     struct spill_trace_link out; /* device to host */
     struct spill_trace_link in;  /* host to device */
     uint32_t duplex_permille;    /* rate each link keeps while both are busy; 0: not measured */
-    uint32_t iterations;         /* full iterations seen that repeat; 0: no border was found, and the */
-                                 /* ops are everything up to the end */
+    uint32_t iterations; /* full iterations seen that repeat; 0: no border was found, and the */
+                         /* ops are everything up to the end */
     uint64_t page_bytes;
-    uint64_t gpu_bytes;  /* memory of the device */
-    uint64_t gpu_budget; /* the budget in force while profiling */
-    uint64_t peak_bytes; /* most bytes of managed buffers alive at once in the iteration */
+    uint64_t gpu_bytes;   /* memory of the device */
+    uint64_t gpu_budget;  /* the budget in force while profiling */
+    uint64_t peak_bytes;  /* most bytes of managed buffers alive at once in the iteration */
     uint64_t small_bytes; /* memory of slabs for buffers below one page: resident, not in buffers */
     uint64_t step_ns;     /* measured time of an iteration, border to border, host gaps included */
     uint64_t paged_bytes; /* moved by the pager during the profiled iteration: it did not fit */
