@@ -18,7 +18,7 @@ cuda='cuda|nv'
 check 'preload/base/*.[ch]' 'preload/base/' ''
 check 'solver/*.[ch]' 'solver/|preload/base/' "$cuda|time\\.h|pthread|threads|unistd|sys/|dlfcn"
 check 'profiler/*.[ch]' 'profiler/|preload/base/' ''
-check 'replay/*.[ch]' 'replay/|solver/(plan|problem|solve|check)\.h|profiler/|preload/base/' ''
+check 'replay/*.[ch]' 'replay/|solver/(plan|problem|solve|check|fromtrace)\.h|profiler/|preload/base/' ''
 check 'preload/*.[chS]' 'preload/' ''
 check 'tools/spillway/*.[ch]' 'tools/spillway/|profiler/tracefile\.h|solver/|preload/base/' "$cuda"
 check 'tests/workloads/*.cu' 'nothing-of-ours' ''
