@@ -159,6 +159,9 @@ static enum spill_status buffer_stays(struct build *b, uint32_t buffer, const ui
     const struct spill_plan *plan = b->s->plan;
     uint32_t pages = plan->page_base[buffer + 1] - plan->page_base[buffer];
     enum spill_status status = SPILL_OK;
+    /* A buffer that no op touches orders nothing: its stay must not stand between two that do. */
+    if (b->touch_base[buffer] == b->touch_base[buffer + 1])
+        return SPILL_OK;
     for (uint32_t p = 0; status == SPILL_OK && p < pages; p++) {
         uint32_t count = 0;
         for (uint32_t i = 0; i < move_count; i++) {

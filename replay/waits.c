@@ -8,7 +8,10 @@
 
 #include "replay/ordering.h"
 
-enum { WALKS = 3 };
+enum {
+    WALKS = 3,
+    PRUNE_WORK = 50 * 1000 * 1000 /* steps spent on it: bounds the time of a large plan */
+};
 
 struct walk {
     struct spill_script *s;
@@ -18,7 +21,8 @@ struct walk {
     uint64_t *snapshot; /* [id][stream]: the clock of its stream when id was enqueued */
     uint64_t *position; /* [id]: when it was last enqueued; 0: not yet */
     uint64_t now;       /* equal on no two actions */
-    bool changed;
+    bool adding;         /* a pair that is not ordered becomes a wait */
+    bool short_of_waits; /* one was met */
 };
 
 /* CONSUMER is enqueued on its stream: waits for what it must, then is recorded. */
@@ -33,8 +37,8 @@ static void enqueue(struct walk *w, uint32_t consumer)
         if (when == 0)
             continue; /* before the first iteration: the device was idle */
         if (!pair->wait && source_stream != stream && clock[source_stream] < when) {
-            pair->wait = true;
-            w->changed = true;
+            w->short_of_waits = true;
+            pair->wait = w->adding;
         }
         if (!pair->wait)
             continue;
@@ -49,11 +53,13 @@ static void enqueue(struct walk *w, uint32_t consumer)
     memcpy(w->snapshot + (size_t)consumer * width, clock, width * sizeof(*clock));
 }
 
-static bool walk(struct walk *w)
+/* Walks the iterations; true if every pair was ordered by streams and the waits chosen so far. */
+static bool walk(struct walk *w, bool adding)
 {
     size_t ids = w->order.op_count + 2 * (size_t)w->order.move_count;
     w->now = 0;
-    w->changed = false;
+    w->adding = adding;
+    w->short_of_waits = false;
     memset(w->clock, 0, (size_t)w->order.streams * w->order.streams * sizeof(*w->clock));
     memset(w->position, 0, ids * sizeof(*w->position));
     for (int round = 0; round < WALKS; round++)
@@ -66,7 +72,7 @@ static bool walk(struct walk *w)
                 enqueue(w, w->order.op_count + w->order.move_count +
                                w->s->plan->in_order[op->ins.first + i]);
         }
-    return w->changed;
+    return !w->short_of_waits;
 }
 
 static uint32_t *event_of(struct walk *w, uint32_t id)
@@ -103,6 +109,20 @@ static enum spill_status make_tables(struct walk *w)
     return SPILL_OK;
 }
 
+/* Takes out waits that later choices made needless. */
+static void prune(struct walk *w)
+{
+    uint64_t work = 0;
+    for (size_t i = w->order.pair_count; i-- > 0 && work < PRUNE_WORK;) {
+        struct spill_ordering_pair *pair = &w->order.pairs[i];
+        if (!pair->wait)
+            continue;
+        pair->wait = false;
+        pair->wait = !walk(w, false);
+        work += w->order.pair_count + w->order.op_count;
+    }
+}
+
 /* The chosen pairs become waits and events. */
 static void emit(struct walk *w)
 {
@@ -129,8 +149,9 @@ enum spill_status spill_waits_build(struct spill_script *script,
     if (status == SPILL_OK)
         status = make_tables(&w);
     if (status == SPILL_OK) {
-        while (walk(&w)) /* each round adds a wait, so it ends */
+        while (!walk(&w, true)) /* each round adds a wait, so it ends */
             ;
+        prune(&w);
         emit(&w);
     }
     spill_ordering_free(&w.order);
