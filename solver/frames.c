@@ -10,6 +10,7 @@
 #include "solver/frames.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ORDERS 3
@@ -475,6 +476,7 @@ enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spil
             plan->frame_of[page] = SPILL_NO_FRAME;
         if (!sort_runs(&p, kind % ORDERS, quiet_op) || !paint(&p, limit, frames))
             return SPILL_ERR_NOMEM;
+        if(getenv("DBG"))fprintf(stderr,"   kind %d unplaced %u runs %u classes %u arcs %u\n",kind,frames->unplaced,p.run_count,p.class_count,p.arc_count);
         if (frames->unplaced == 0)
             break;
     }

@@ -171,18 +171,19 @@ static enum spill_status draft_for(struct job *job, uint32_t budget, bool all)
     return status;
 }
 
-/* Frames for the current draft; false in FITS when the problem's budget has too few. */
-static enum spill_status frames_for(struct job *job, uint32_t limit, bool *fits)
+/* Frames for the current draft; false in FITS when LIMIT is too few. TIMED: choose them so that no stay
+ * waits for a copy out, even if that takes more of them. */
+static enum spill_status frames_for(struct job *job, uint32_t limit, bool timed, bool *fits)
 {
+    struct spill_draft *draft = &job->draft;
     struct spill_frames frames;
     enum spill_status status;
 
-    job->draft.plan.frame_of =
-        spill_arena_alloc(job->arena, job->prep->page_total, sizeof(uint32_t));
-    if (job->draft.plan.frame_of == NULL)
+    draft->plan.frame_of = spill_arena_alloc(job->arena, job->prep->page_total, sizeof(uint32_t));
+    if (draft->plan.frame_of == NULL)
         return SPILL_ERR_NOMEM;
-    status = spill_frames_assign(job->prep, &job->draft.plan, limit, &job->draft.when,
-                                 job->draft.outcome.step_ns, &frames, job->arena);
+    status = spill_frames_assign(job->prep, &draft->plan, limit, timed ? &draft->when : NULL,
+                                 draft->outcome.step_ns, &frames, job->arena);
     *fits = status == SPILL_OK && frames.unplaced == 0;
     return status;
 }
@@ -194,57 +195,82 @@ static enum spill_status smallest_frames(struct job *job, uint32_t *frames)
     bool fits;
 
     if (status == SPILL_OK)
-        status = frames_for(job, job->prep->page_total, &fits);
+        status = frames_for(job, job->prep->page_total, false, &fits);
     if (status == SPILL_OK)
         *frames = job->draft.plan.frame_count;
     return status;
+}
+
+/* Pages of the budget to leave unused on the n-th try, in thousandths: room for frames to fit in. */
+static const uint32_t cut_permille[] = {0, 5, 10, 15, 20, 30, 45, 70, 100, 150, 250, 500, 1000};
+#define CUTS (sizeof(cut_permille) / sizeof(cut_permille[0]))
+
+/* Takes the current draft, whose frames fit, as the best so far if it is. */
+static enum spill_status consider(struct job *job, bool *found, struct spill_draft *best)
+{
+    enum spill_status status = finish_tables(job->prep, &job->draft, job->arena);
+
+    if (status == SPILL_OK && job->draft.plan.host_bytes > job->prep->problem->host_budget)
+        return SPILL_OK;
+    if (status == SPILL_OK)
+        status = finish_times(job->prep, &job->draft, job->arena);
+    if (status == SPILL_OK && (!*found || job->draft.plan.step_ns < best->plan.step_ns)) {
+        *best = job->draft;
+        *found = true;
+    }
+    return status;
+}
+
+static enum spill_status search(struct job *job, bool *found, struct spill_draft *best)
+{
+    const struct spill_prep *prep = job->prep;
+    uint32_t budget = prep->budget_pages, least = prep->least[prep->widest_op];
+    uint32_t tries_after = 2;
+    uint64_t ideal = 0;
+
+    for (size_t i = 0; i < CUTS && budget >= least; i++) {
+        uint32_t cut = (uint32_t)((uint64_t)(budget - least) * cut_permille[i] / 1000);
+        enum spill_status status = draft_for(job, budget - cut, false);
+        bool fits = false;
+
+        ideal = i == 0 ? job->draft.outcome.step_ns : ideal;
+        if (status == SPILL_OK)
+            status = frames_for(job, budget, true, &fits);
+        if (status == SPILL_OK && !fits && i + 1 == CUTS)
+            status = frames_for(job, budget, false, &fits);
+        if (status == SPILL_OK && fits)
+            status = consider(job, found, best);
+        if (status != SPILL_OK)
+            return status;
+        if (*found && (best->plan.step_ns <= ideal + ideal / 2000 || tries_after-- == 0))
+            break;
+    }
+    return SPILL_OK;
 }
 
 static enum spill_status solve(struct job *job, struct spill_plan **plan,
                                struct spill_solve_obstacle *obstacle)
 {
     const struct spill_prep *prep = job->prep;
-    uint32_t budget = prep->budget_pages, least = prep->least[prep->widest_op];
-    uint32_t cut = 0, frames = least;
-    enum spill_status status;
-    bool fits = false;
+    uint32_t frames = prep->least[prep->widest_op];
+    struct spill_draft best;
+    bool found = false;
+    enum spill_status status = search(job, &found, &best);
 
-    for (int round = 0; !fits && budget >= least + cut; round++) {
-        status = draft_for(job, budget - cut, false);
-        if (status == SPILL_OK)
-            status = frames_for(job, budget, &fits);
-        if (status != SPILL_OK)
-            return status;
-        if (!fits && cut == budget - least)
-            break;
-        cut += 1 + cut / 2 + budget / 200;
-        if (!fits && cut > budget - least)
-            cut = budget - least;
-    }
-    if (!fits) {
+    if (status == SPILL_OK && !found) {
         status = smallest_frames(job, &frames);
-        if (status != SPILL_OK)
-            return status;
-        fits = frames <= budget;
+        if (status == SPILL_OK && frames <= prep->budget_pages)
+            status = consider(job, &found, &best);
     }
-    if (!fits) {
-        if (obstacle != NULL)
-            *obstacle =
-                (struct spill_solve_obstacle){prep->widest_op, frames * prep->problem->page_bytes};
-        return SPILL_ERR_INFEASIBLE;
-    }
-    status = finish_tables(prep, &job->draft, job->arena);
-    if (status == SPILL_OK)
-        status = finish_times(prep, &job->draft, job->arena);
     if (status != SPILL_OK)
         return status;
-    if (job->draft.plan.host_bytes > prep->problem->host_budget) {
+    if (!found) {
         if (obstacle != NULL)
-            *obstacle =
-                (struct spill_solve_obstacle){prep->widest_op, frames * prep->problem->page_bytes};
+            *obstacle = (struct spill_solve_obstacle){prep->widest_op,
+                                                      frames * prep->problem->page_bytes};
         return SPILL_ERR_INFEASIBLE;
     }
-    *plan = keep_plan(&job->draft.plan, prep);
+    *plan = keep_plan(&best.plan, prep);
     return *plan == NULL ? SPILL_ERR_NOMEM : SPILL_OK;
 }
 
