@@ -107,7 +107,12 @@ void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t
         return;
     spill_size_format(e->dev.peak_bytes, peak, sizeof(peak));
     spill_size_format(e->dev.gpu_budget, budget, sizeof(budget));
-    if (e->dev.out_bytes == 0)
+    if (e->dev.refused > 0)
+        spill_log(SPILL_LOG_INFO,
+                  "the program was given CUDA_ERROR_OUT_OF_MEMORY %llu times: one op, or all that "
+                  "lives, needs more than %s",
+                  (unsigned long long)e->dev.refused, budget);
+    else if (e->dev.out_bytes == 0)
         spill_log(SPILL_LOG_INFO, "nothing had to move: peak %s within %s", peak, budget);
     else
         spill_log(SPILL_LOG_INFO, "peak %s within %s; no plan was in force, %s paged out on demand",

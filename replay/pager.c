@@ -179,9 +179,10 @@ static CUresult bring_in(struct spill_device *dev, uint32_t first, uint32_t coun
     return CUDA_SUCCESS;
 }
 
-static CUresult too_small(const struct spill_device *dev, uint32_t pages)
+static CUresult too_small(struct spill_device *dev, uint32_t pages)
 {
     char need[32], have[32];
+    dev->refused++;
     spill_log_once(
         SPILL_LOG_ERROR,
         "one op needs %s of buffers at once, and the GPU budget leaves %s for them: raise "

@@ -7,6 +7,30 @@
 
 #include "solver/fromtrace.h"
 
+/* Pages of buffers alive at once at the worst moment, from allocation to free: what paging on demand
+ * needs to be left in peace. (A plan needs less: only from first to last use.) */
+static uint64_t live_pages_peak(const struct spill_iteration *it)
+{
+    const struct spill_trace *trace = &it->trace;
+    uint64_t live = 0, peak;
+    for (uint32_t b = 0; b < trace->buffer_count; b++)
+        if (it->live_slot[b] != SPILL_NO_BUFFER)
+            live += (trace->buffers[b].bytes + trace->page_bytes - 1) / trace->page_bytes;
+    /* The same buffers live at both ends, so the walk may start from them. */
+    peak = live;
+    for (uint32_t i = 0; i < it->event_count; i++) {
+        const struct spill_iteration_event *event = &it->events[i];
+        if (event->kind == SPILL_LOGREC_OP)
+            continue;
+        uint64_t pages =
+            (trace->buffers[event->index].bytes + trace->page_bytes - 1) / trace->page_bytes;
+        live += event->kind == SPILL_LOGREC_ALLOC ? pages : 0 - pages;
+        if (live > peak)
+            peak = live;
+    }
+    return peak;
+}
+
 static void *plan(void *argument)
 {
     struct spill_planner *planner = argument;
@@ -19,7 +43,8 @@ static void *plan(void *argument)
     if (planner->status != SPILL_OK)
         return NULL;
     planner->status = spill_solve(&problem, &options, &found, &planner->obstacle);
-    if (planner->status == SPILL_OK && found->move_count == 0 && found->park_count == 0)
+    if (planner->status == SPILL_OK && found->move_count == 0 && found->park_count == 0 &&
+        live_pages_peak(&planner->it) * planner->it.trace.page_bytes <= planner->gpu_budget)
         spill_plan_free(found);
     else if (planner->status == SPILL_OK)
         planner->status = spill_script_build(&planner->it, &problem, found, &planner->script);
