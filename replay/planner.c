@@ -7,8 +7,8 @@
 
 #include "solver/fromtrace.h"
 
-/* Pages of buffers alive at once at the worst moment, from allocation to free: what paging on demand
- * needs to be left in peace. (A plan needs less: only from first to last use.) */
+/* Pages of buffers alive at once at the worst moment, from allocation to free: what paging on
+ * demand needs to be left in peace. (A plan needs less: only from first to last use.) */
 static uint64_t live_pages_peak(const struct spill_iteration *it)
 {
     const struct spill_trace *trace = &it->trace;

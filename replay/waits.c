@@ -16,11 +16,11 @@ enum {
 struct walk {
     struct spill_script *s;
     struct spill_ordering order;
-    size_t *first_pair; /* by consumer */
-    uint64_t *clock;    /* [stream][stream]: what each stream knows to have ended of each other */
-    uint64_t *snapshot; /* [id][stream]: the clock of its stream when id was enqueued */
-    uint64_t *position; /* [id]: when it was last enqueued; 0: not yet */
-    uint64_t now;       /* equal on no two actions */
+    size_t *first_pair;  /* by consumer */
+    uint64_t *clock;     /* [stream][stream]: what each stream knows to have ended of each other */
+    uint64_t *snapshot;  /* [id][stream]: the clock of its stream when id was enqueued */
+    uint64_t *position;  /* [id]: when it was last enqueued; 0: not yet */
+    uint64_t now;        /* equal on no two actions */
     bool adding;         /* a pair that is not ordered becomes a wait */
     bool short_of_waits; /* one was met */
 };

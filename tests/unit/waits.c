@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The waits of a script, tried on an adversarial device: several iterations are executed in random
- * orders that respect only streams, the script's waits and the program's own order. Every op must find
- * its pages' latest contents in their frames. And every single wait is needed: without it, some order
- * must go wrong. */
+ * orders that respect only streams, the script's waits and the program's own order. Every op must
+ * find its pages' latest contents in their frames. And every single wait is needed: without it,
+ * some order must go wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,8 @@ static uint32_t next_random(uint32_t below)
     return (uint32_t)(random_state >> 33) % below;
 }
 
-/* A random iteration: persistent buffers and buffers born and freed inside it, on up to two streams. */
+/* A random iteration: persistent buffers and buffers born and freed inside it, on up to two
+ * streams. */
 static void make_iteration(struct spill_iteration *it, uint64_t *most_at_once, uint64_t *total)
 {
     struct spill_trace *t = &it->trace;
@@ -69,8 +70,7 @@ static void make_iteration(struct spill_iteration *it, uint64_t *most_at_once, u
         uint32_t from = next_random(t->op_count), to = next_random(t->op_count);
         buffer->birth_op = from < to ? from : to;
         buffer->free_op = (from < to ? to : from) + 1;
-        it->live_slot[b] =
-            buffer->life == SPILL_TRACE_PERSISTENT ? b : SPILL_NO_BUFFER;
+        it->live_slot[b] = buffer->life == SPILL_TRACE_PERSISTENT ? b : SPILL_NO_BUFFER;
         *total += buffer->bytes;
     }
     for (uint32_t k = 0; k < t->op_count; k++) {
@@ -84,8 +84,7 @@ static void make_iteration(struct spill_iteration *it, uint64_t *most_at_once, u
                          (k >= buffer->birth_op && k < buffer->free_op);
             if (!alive || next_random(3) != 0)
                 continue;
-            t->accesses[t->access_count++] =
-                (struct spill_trace_access){b, SPILL_ACCESS_UNKNOWN};
+            t->accesses[t->access_count++] = (struct spill_trace_access){b, SPILL_ACCESS_UNKNOWN};
             t->ops[k].access_count++;
             bytes += buffer->bytes;
         }
@@ -111,10 +110,10 @@ struct rig {
     uint32_t action_count;
     uint32_t dropped; /* index in the waits that is left out, UINT32_MAX: none */
     /* contents */
-    uint64_t *frame_page;    /* page number + 1 whose data a frame holds */
+    uint64_t *frame_page; /* page number + 1 whose data a frame holds */
     uint64_t *frame_version;
-    uint64_t *host_version;  /* per page number */
-    uint64_t *want;          /* per (action, page number): version an op must find */
+    uint64_t *host_version; /* per page number */
+    uint64_t *want;         /* per (action, page number): version an op must find */
 };
 
 static void edge(struct action *action, uint32_t from)
@@ -228,8 +227,7 @@ static void reset(struct rig *rig)
     memset(rig->frame_page, 0, (plan->frame_count + 1) * sizeof(*rig->frame_page));
     for (uint32_t p = 0; p < plan->page_total; p++) {
         rig->host_version[p] = 1;
-        if (plan->frame_of[p] == SPILL_NO_FRAME ||
-            rig->s->border_place[p] != SPILL_BORDER_DEVICE)
+        if (plan->frame_of[p] == SPILL_NO_FRAME || rig->s->border_place[p] != SPILL_BORDER_DEVICE)
             continue;
         rig->frame_page[plan->frame_of[p]] = p + 1;
         rig->frame_version[plan->frame_of[p]] = 1;
@@ -350,8 +348,8 @@ static void any_order_is_right(void **state)
     }
 }
 
-/* One stream: with two, the program's own order between them makes some waits needless that the script
- * cannot know of. */
+/* One stream: with two, the program's own order between them makes some waits needless that the
+ * script cannot know of. */
 static void each_wait_is_needed(void **state)
 {
     uint32_t plans = 0, waits = 0, missed = 0;
