@@ -31,11 +31,15 @@ static uint64_t random_state;
 
 void simgpu_say(const char *format, ...)
 {
+    /* A program in a loop must not fill a disk with one and the same complaint. */
+    static unsigned int said;
     va_list args;
+    if (++said > 50)
+        return;
     va_start(args, format);
     fputs("simgpu: ", stderr);
     vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    fputs(said == 50 ? "\nsimgpu: no more messages\n" : "\n", stderr);
     va_end(args);
 }
 

@@ -1,139 +1,134 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See grid.h. Only one launch runs at a time, so the state of the running one is static. */
+/* Running one kernel launch: freeze the call, then its blocks, one after another; those of a cooperative
+ * launch that waits for the whole grid take turns. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "block.h"
 #include "fault.h"
 #include "grid.h"
+#include "memory.h"
 
-#define FIBER_STACK   ((size_t)256 << 10)
-#define MAX_THREADS   1024
-#define FIBER_REGION  (FIBER_STACK * (MAX_THREADS + 1))
-
-void simgpu_fiber_switch(void **save_sp, void *load_sp);
 void simgpu_call_freeze(void);
-void simgpu_call_thaw(const struct simgpu_frozen *frozen);
 struct simgpu_frozen *simgpu_frozen_target __attribute__((visibility("hidden")));
 
-struct fiber {
-    void *sp;
-    uint32_t thread; /* that it runs now */
-    bool over;
-};
+static struct simgpu_frozen frozen;
+static struct simgpu_block first;
 
-static struct {
-    struct simgpu_launch *launch;
-    struct simgpu_devrt *devrt;
-    struct simgpu_frozen frozen;
-    uint32_t threads, next; /* of the block; next: first one that has not started */
-    struct fiber *current;
-    void *main_sp;
-} run;
-
-static unsigned char *region; /* of fiber stacks */
-static struct fiber fibers[MAX_THREADS + 1];
-
-static void place_thread(uint32_t index)
+static size_t shared_bytes(const struct simgpu_launch *l)
 {
-    const struct simgpu_dim3 *b = &run.launch->block;
-    struct simgpu_dim3 *t = run.devrt->thread;
-    t->x = index % b->x;
-    t->y = index / b->x % b->y;
-    t->z = index / b->x / b->y;
+    const struct simgpu_devrt *d = l->function->module->devrt;
+    return (size_t)(d->shared_end - d->shared) + l->dynamic_shared;
 }
 
-/* A fiber starts the threads that are left, one after another, until one parks at a barrier. */
-static void fiber_main(void)
+/* Shared memory is garbage when a block starts: what the previous block left would hide a missing
+ * initialisation. */
+static void poison_shared(const struct simgpu_launch *l)
 {
-    struct fiber *self = run.current;
-    const struct simgpu_dim3 b = run.launch->block;
-    struct simgpu_dim3 *t = run.devrt->thread;
-    struct simgpu_dim3 at = {run.next % b.x, run.next / b.x % b.y, run.next / b.x / b.y};
-    while (run.next < run.threads) {
-        self->thread = run.next++;
-        *t = at;
-        simgpu_call_thaw(&run.frozen);
-        /* Others ran while this thread was parked; go on after the last one that has started. */
-        if (self->thread + 1 != run.next)
-            break;
-        if (++at.x == b.x) {
-            at.x = 0;
-            if (++at.y == b.y) {
-                at.y = 0;
-                at.z++;
-            }
-        }
-    }
-    self->over = true;
-    simgpu_fiber_switch(&self->sp, run.main_sp);
+    const struct simgpu_devrt *d = l->function->module->devrt;
+    const uint32_t poison = SIMGPU_POISON;
+    for (char *p = d->shared; p + sizeof poison <= d->shared_end; p += sizeof poison)
+        memcpy(p, &poison, sizeof poison);
+    for (char *p = d->dynamic_shared; p < d->dynamic_shared + l->dynamic_shared; p += sizeof poison)
+        memcpy(p, &poison, sizeof poison);
 }
 
-static void enter(struct fiber *f)
+static void shared_out(const struct simgpu_launch *l, char *to)
 {
-    run.current = f;
-    simgpu_fiber_switch(&run.main_sp, f->sp);
+    const struct simgpu_devrt *d = l->function->module->devrt;
+    size_t fixed = (size_t)(d->shared_end - d->shared);
+    memcpy(to, d->shared, fixed);
+    memcpy(to + fixed, d->dynamic_shared, l->dynamic_shared);
 }
 
-static void start(struct fiber *f)
+static void shared_in(const struct simgpu_launch *l, const char *from)
 {
-    /* As if simgpu_fiber_switch had been called from fiber_main's caller: six saved registers, then the
-     * return address, then a slot that keeps the stack aligned as at a function's entry. */
-    void **sp = (void **)(void *)(region + FIBER_STACK * (size_t)(f - fibers + 1));
-    *--sp = NULL;
-    *--sp = (void *)(uintptr_t)fiber_main;
-    for (int i = 0; i < 6; i++)
-        *--sp = NULL;
-    f->sp = sp;
-    f->over = false;
-    enter(f);
+    const struct simgpu_devrt *d = l->function->module->devrt;
+    size_t fixed = (size_t)(d->shared_end - d->shared);
+    memcpy(d->shared, from, fixed);
+    memcpy(d->dynamic_shared, from + fixed, l->dynamic_shared);
 }
 
-/* __syncthreads: park this thread. A thread that has returned no longer counts. */
-static void barrier(void)
+static void deadlock(const struct simgpu_launch *l)
 {
-    struct fiber *self = run.current;
-    simgpu_fiber_switch(&self->sp, run.main_sp);
+    simgpu_say("kernel %s never ends: threads wait at a barrier that others do not reach",
+               l->function->name);
+    simgpu_fault_raise(CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
-static void stop(int error)
-{
-    simgpu_fault_raise((CUresult)error);
-}
-
-static void run_block(void)
-{
-    uint32_t parked = 0;
-    run.next = 0;
-    while (run.next < run.threads) {
-        start(&fibers[parked]);
-        if (!fibers[parked].over)
-            parked++;
-    }
-    /* All threads are parked or gone: let each parked one run to the next barrier, in order. */
-    for (uint32_t left = parked; left > 0;) {
-        left = 0;
-        for (uint32_t i = 0; i < parked; i++) {
-            if (fibers[i].over)
-                continue;
-            place_thread(fibers[i].thread);
-            enter(&fibers[i]);
-            left += !fibers[i].over;
-        }
-    }
-}
-
-static void run_body(void *arg)
+static void run_plain(void *arg)
 {
     const struct simgpu_launch *l = arg;
-    struct simgpu_dim3 *b = run.devrt->block;
-    for (b->z = 0; b->z < l->grid.z; b->z++)
-        for (b->y = 0; b->y < l->grid.y; b->y++)
-            for (b->x = 0; b->x < l->grid.x; b->x++)
-                run_block();
+    bool poison = shared_bytes(l) != 0;
+    struct simgpu_dim3 at;
+    for (at.z = 0; at.z < l->grid.z; at.z++)
+        for (at.y = 0; at.y < l->grid.y; at.y++)
+            for (at.x = 0; at.x < l->grid.x; at.x++) {
+                if (poison)
+                    poison_shared(l);
+                if (!simgpu_block_begin(&first, at) || first.live != 0)
+                    deadlock(l);
+            }
 }
 
-static uint64_t counted(struct simgpu_module *m)
+struct team {
+    const struct simgpu_launch *launch;
+    struct simgpu_block **blocks;
+    size_t count;
+};
+
+/* Every block of the grid exists at once; shared memory changes hands with each turn. */
+static void run_team(void *arg)
+{
+    struct team *t = arg;
+    const struct simgpu_launch *l = t->launch;
+    size_t waiting = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        struct simgpu_dim3 at = {(unsigned int)(i % l->grid.x),
+                                 (unsigned int)(i / l->grid.x % l->grid.y),
+                                 (unsigned int)(i / l->grid.x / l->grid.y)};
+        poison_shared(l);
+        if (!simgpu_block_begin(t->blocks[i], at))
+            deadlock(l);
+        shared_out(l, t->blocks[i]->shared);
+        waiting += t->blocks[i]->live != 0;
+    }
+    while (waiting != 0) {
+        waiting = 0;
+        for (size_t i = 0; i < t->count; i++) {
+            if (t->blocks[i]->live == 0)
+                continue;
+            shared_in(l, t->blocks[i]->shared);
+            if (!simgpu_block_resume(t->blocks[i]))
+                deadlock(l);
+            shared_out(l, t->blocks[i]->shared);
+            waiting += t->blocks[i]->live != 0;
+        }
+    }
+}
+
+static CUresult run_cooperative(struct simgpu_launch *l)
+{
+    struct team t = {.launch = l, .count = (size_t)l->grid.x * l->grid.y * l->grid.z};
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    t.blocks = calloc(t.count, sizeof(struct simgpu_block *));
+    size_t made = 0;
+    while (t.blocks != NULL && made < t.count) {
+        t.blocks[made] = calloc(1, sizeof(struct simgpu_block) + shared_bytes(l));
+        if (t.blocks[made] == NULL)
+            break;
+        t.blocks[made]->shared = (char *)(t.blocks[made] + 1);
+        made++;
+    }
+    if (t.blocks != NULL && made == t.count)
+        result = simgpu_fault_guard(run_team, &t);
+    for (size_t i = 0; i < made; i++)
+        free(t.blocks[i]);
+    free(t.blocks);
+    return result;
+}
+
+static uint64_t counted(const struct simgpu_module *m)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < m->counter_count; i++)
@@ -141,7 +136,7 @@ static uint64_t counted(struct simgpu_module *m)
     return sum;
 }
 
-static bool freeze(struct simgpu_launch *l, uint64_t *stack, size_t stack_words)
+static bool freeze(struct simgpu_launch *l, uint64_t *stack, size_t words)
 {
     struct simgpu_function *f = l->function;
     ffi_cif cif;
@@ -150,10 +145,10 @@ static bool freeze(struct simgpu_launch *l, uint64_t *stack, size_t stack_words)
         return false;
     for (unsigned int i = 0; i < f->count; i++)
         values[i] = (char *)l->params + f->offset[i];
-    run.frozen.entry = f->entry;
-    run.frozen.stack = stack;
-    run.frozen.words = stack_words;
-    simgpu_frozen_target = &run.frozen;
+    frozen.entry = f->entry;
+    frozen.stack = stack;
+    frozen.words = words;
+    simgpu_frozen_target = &frozen;
     ffi_call(&cif, simgpu_call_freeze, NULL, values);
     return true;
 }
@@ -178,29 +173,21 @@ CUresult simgpu_grid_run(struct simgpu_launch *l, uint64_t *work)
 {
     static uint64_t small_stack[128];
     struct simgpu_module *m = l->function->module;
-    if (region == NULL) {
-        void *at = mmap(NULL, FIBER_REGION, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-        if (at == MAP_FAILED)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        region = at;
-    }
     size_t words = stack_words(l->function);
     uint64_t *stack = small_stack;
     if (words > sizeof small_stack / sizeof *small_stack &&
         (stack = malloc(words * sizeof *stack)) == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    *m->devrt->block_dim = l->block;
+    *m->devrt->grid_dim = l->grid;
+    *m->devrt->dynamic_shared_bytes = l->dynamic_shared;
     CUresult result = CUDA_ERROR_INVALID_VALUE;
-    run.launch = l;
-    run.devrt = m->devrt;
-    run.threads = l->block.x * l->block.y * l->block.z;
-    *run.devrt->block_dim = l->block;
-    *run.devrt->grid_dim = l->grid;
-    *run.devrt->dynamic_shared_bytes = l->dynamic_shared;
-    run.devrt->barrier = barrier;
-    run.devrt->stop = stop;
-    if (freeze(l, stack, words))
-        result = simgpu_fault_guard(run_body, l);
+    if (freeze(l, stack, words)) {
+        simgpu_block_launch(m->devrt, &frozen, &l->block);
+        result = l->cooperative ? run_cooperative(l) : simgpu_fault_guard(run_plain, l);
+        if (result != CUDA_SUCCESS)
+            simgpu_block_reset();
+    }
     if (stack != small_stack)
         free(stack);
     uint64_t now = counted(m);

@@ -13,13 +13,18 @@ extern SIMGPU_HIDDEN __device__ const uint3 threadIdx, blockIdx;
 extern SIMGPU_HIDDEN __device__ const dim3 blockDim, gridDim;
 /* Not inline: clang's host half knows this name as a builtin of the other target. */
 SIMGPU_HIDDEN __device__ void __syncthreads(void);
+SIMGPU_HIDDEN __device__ int __syncthreads_count(int predicate);
+SIMGPU_HIDDEN __device__ int __syncthreads_and(int predicate);
+SIMGPU_HIDDEN __device__ int __syncthreads_or(int predicate);
+SIMGPU_HIDDEN __device__ unsigned int __activemask(void);
+SIMGPU_HIDDEN __device__ void __simgpu_grid_barrier(void);
 SIMGPU_HIDDEN __device__ __attribute__((noreturn)) void __simgpu_stop(int error);
+SIMGPU_HIDDEN __device__ unsigned long long __simgpu_clock(void);
+SIMGPU_HIDDEN __device__ __attribute__((noreturn)) void
+__assert_fail(const char *text, const char *file, unsigned int line, const char *function);
+__device__ int printf(const char *format, ...);
 }
-#ifdef __CUDA_ARCH__
 static const int warpSize = 32;
-#else
-static const int warpSize = 32;
-#endif
 
 SIMGPU_D void __threadfence() {}
 SIMGPU_D void __threadfence_block() {}
@@ -83,7 +88,22 @@ template <class T> SIMGPU_D void __stcs(T *p, T v)
     *p = v;
 }
 
+SIMGPU_D long long clock64()
+{
+    return (long long)__simgpu_clock();
+}
+SIMGPU_D int clock()
+{
+    return (int)__simgpu_clock();
+}
+SIMGPU_D unsigned long long __globaltimer()
+{
+    return __simgpu_clock();
+}
+SIMGPU_D void __nanosleep(unsigned int) {}
+
 #include "simgpu_math.h"
 #include "simgpu_vector.h"
+#include "simgpu_warp.h"
 
 #endif

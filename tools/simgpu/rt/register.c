@@ -9,6 +9,7 @@
 struct image {
     const void *data;
     CUlibrary library;
+    CUresult failed; /* asked once: it will not load the next time either */
 };
 
 enum kind { KIND_KERNEL, KIND_VARIABLE };
@@ -122,9 +123,13 @@ SIMGPU_RT_EXPORT void __cudaRegisterVar(void **handle, char *host, char *device,
 static CUresult resolve(struct entry *e)
 {
     CUresult result = CUDA_SUCCESS;
+    if (e->image->failed != CUDA_SUCCESS)
+        return e->image->failed;
     if (e->image->library == NULL)
         result = DRV.cuLibraryLoadData(&e->image->library, e->image->data, NULL, NULL, 0, NULL,
                                        NULL, 0);
+    if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_INVALID_IMAGE)
+        e->image->failed = result;
     if (result != CUDA_SUCCESS)
         return result;
     if (e->kind == KIND_KERNEL)
