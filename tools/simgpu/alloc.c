@@ -7,6 +7,7 @@
 
 #include "memory.h"
 #include "op.h"
+#include "races.h"
 
 #define SLAB_BLOCK 512u
 #define SLAB_COUNT (SIMGPU_PAGE / SLAB_BLOCK)
@@ -22,6 +23,13 @@ struct simgpu_slab {
 };
 
 static struct simgpu_slab *slabs[SIMGPU_MAX_DEVICES];
+
+/* Blocks that an allocation takes. Races are told apart by 4 KiB: then no two share that much. */
+static uint32_t blocks_of(size_t bytes)
+{
+    size_t unit = simgpu_races_on ? SIMGPU_SUBPAGE : SLAB_BLOCK;
+    return (uint32_t)((bytes + unit - 1) / unit * (unit / SLAB_BLOCK));
+}
 
 static struct simgpu_reservation *alloc_range(struct simgpu_device *device, size_t bytes)
 {
@@ -51,7 +59,7 @@ static struct simgpu_reservation *alloc_range(struct simgpu_device *device, size
 
 static bool slab_take(struct simgpu_slab *s, size_t bytes, CUdeviceptr *ptr)
 {
-    uint32_t want = (uint32_t)((bytes + SLAB_BLOCK - 1) / SLAB_BLOCK), run = 0;
+    uint32_t want = blocks_of(bytes), run = 0;
     if (SLAB_COUNT - s->used < want)
         return false;
     for (uint32_t i = s->hint; i < SLAB_COUNT; i++) {
@@ -153,7 +161,9 @@ CUresult simgpu_alloc_free(CUdeviceptr ptr)
     }
     struct simgpu_slab *s = r->slab;
     uint32_t at = (uint32_t)((ptr - r->va) / SLAB_BLOCK);
-    uint32_t count = (uint32_t)((bytes + SLAB_BLOCK - 1) / SLAB_BLOCK);
+    uint32_t count = blocks_of(bytes);
+    simgpu_races_clear(s->phys->device, s->phys->frames[0], (uint64_t)at * SLAB_BLOCK,
+                       (uint64_t)(at + count) * SLAB_BLOCK);
     memset(&s->taken[at], 0, count);
     s->asked[at] = 0;
     s->used -= count;

@@ -45,28 +45,59 @@ static void insert_slot(struct engine *e, size_t at, uint64_t start, uint64_t en
     }
 }
 
-uint64_t simgpu_clock_book(struct simgpu_device *device, enum simgpu_engine engine, uint64_t ready,
-                           uint64_t duration)
+/* The first slot that ends after TIME. */
+static size_t slot_after(const struct engine *e, uint64_t time)
 {
-    if (engine == SIMGPU_ENGINE_NONE || duration == 0)
-        return ready;
-    struct engine *e = &engines[device->ordinal][engine];
-    size_t low = 0, high = e->count; /* first slot that ends after ready */
+    size_t low = 0, high = e->count;
     while (low < high) {
         size_t mid = (low + high) / 2;
-        if (e->slots[mid].end <= ready)
+        if (e->slots[mid].end <= time)
             low = mid + 1;
         else
             high = mid;
     }
+    return low;
+}
+
+/* Where a gap of DURATION begins at or after READY; AT is its place among the slots. */
+static uint64_t find_gap(const struct engine *e, uint64_t ready, uint64_t duration, size_t *at)
+{
     uint64_t start = ready;
-    size_t at = low;
-    while (at < e->count && e->slots[at].start < start + duration) {
-        if (e->slots[at].end > start)
-            start = e->slots[at].end;
-        at++;
+    size_t i = slot_after(e, ready);
+    for (; i < e->count && e->slots[i].start < start + duration; i++)
+        if (e->slots[i].end > start)
+            start = e->slots[i].end;
+    *at = i;
+    return start;
+}
+
+static uint64_t busy_within(const struct engine *e, uint64_t start, uint64_t end)
+{
+    uint64_t busy = 0;
+    for (size_t i = slot_after(e, start); i < e->count && e->slots[i].start < end; i++) {
+        uint64_t from = e->slots[i].start > start ? e->slots[i].start : start;
+        uint64_t to = e->slots[i].end < end ? e->slots[i].end : end;
+        busy += to - from;
     }
-    insert_slot(e, at, start, start + duration);
+    return busy;
+}
+
+uint64_t simgpu_clock_book(struct simgpu_device *device, enum simgpu_engine engine, uint64_t ready,
+                           uint64_t *duration)
+{
+    if (engine == SIMGPU_ENGINE_NONE || *duration == 0)
+        return ready;
+    struct engine *e = &engines[device->ordinal][engine];
+    size_t at;
+    uint64_t start = find_gap(e, ready, *duration, &at);
+    if (engine != SIMGPU_ENGINE_COMPUTE && simgpu_config.duplex < 1) {
+        /* What of the copy overlaps the other direction goes at the reduced rate. */
+        const struct engine *other = &engines[device->ordinal][!engine];
+        uint64_t shared = busy_within(other, start, start + *duration);
+        *duration += (uint64_t)((double)shared * (1 / simgpu_config.duplex - 1));
+        start = find_gap(e, ready, *duration, &at);
+    }
+    insert_slot(e, at, start, start + *duration);
     return start;
 }
 

@@ -78,6 +78,23 @@ bool simgpu_config_size(const char *text, uint64_t *bytes)
     return true;
 }
 
+double simgpu_config_cost(const char *kernel)
+{
+    const char *path = getenv("SIMGPU_COSTS");
+    FILE *f = path != NULL ? fopen(path, "r") : NULL;
+    char line[512], name[256];
+    double factor, found = 1;
+    if (path != NULL && f == NULL)
+        simgpu_say("cannot read SIMGPU_COSTS=%s", path);
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (sscanf(line, "%255s %lf", name, &factor) == 2 && *name != '#' && factor > 0 &&
+            strstr(kernel, name) != NULL)
+            found = factor;
+    if (f != NULL)
+        fclose(f);
+    return found;
+}
+
 static void read_number(const char *name, double *value)
 {
     const char *text = getenv(name);

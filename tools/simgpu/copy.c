@@ -8,6 +8,7 @@
 #include "fault.h"
 #include "memory.h"
 #include "op.h"
+#include "races.h"
 #include "stream.h"
 
 enum side { SIDE_DEVICE, SIDE_PINNED, SIDE_PAGEABLE };
@@ -44,6 +45,13 @@ static CUresult run_copy(struct simgpu_op *op, uint64_t *duration_ns)
     } else {
         *duration_ns = k->link_latency_ns + (uint64_t)(bytes / k->link_rate[op->engine]);
         simgpu_stats.bytes[op->engine] += total(&op->u.copy);
+    }
+    const struct simgpu_copy *c = &op->u.copy;
+    for (size_t i = 0; simgpu_races_on && i < c->depth * c->height; i++) {
+        uint64_t y = i % c->height, z = i / c->height;
+        if (c->staged == NULL)
+            simgpu_races_range(c->src + z * c->src_slice + y * c->src_pitch, c->width, false);
+        simgpu_races_range(c->dst + z * c->dst_slice + y * c->dst_pitch, c->width, true);
     }
     return simgpu_fault_guard(copy_body, &op->u.copy);
 }

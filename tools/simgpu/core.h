@@ -35,7 +35,10 @@ void simgpu_config_load(void);
 /* A size such as "64MiB", "1.5G" or "4096"; false if TEXT is none. */
 bool simgpu_config_size(const char *text, uint64_t *bytes);
 
-/* xoshiro-free: splitmix64 is enough to choose among a handful of ready operations. */
+/* How much longer than modelled a kernel takes (SIMGPU_COSTS); 1 if nothing is said. */
+double simgpu_config_cost(const char *kernel);
+
+/* splitmix64: enough to choose among a handful of ready operations. */
 uint64_t simgpu_random(void);
 
 struct simgpu_stream;
@@ -74,6 +77,7 @@ struct simgpu_call {
 };
 extern struct simgpu_call simgpu_call;
 extern bool simgpu_initialised;
+extern bool simgpu_exiting; /* in the destructor, which runs what is left to look for races */
 
 void simgpu_lock(void);
 void simgpu_unlock(void);
@@ -90,7 +94,7 @@ struct simgpu_stats {
     uint64_t physical_bytes, peak_physical_bytes;
     uint64_t pinned_bytes, peak_pinned_bytes;
     uint64_t bytes[2]; /* host to device, device to host */
-    uint64_t stream_waits, kernels, faults;
+    uint64_t stream_waits, kernels, faults, races;
 };
 extern struct simgpu_stats simgpu_stats;
 void simgpu_report_mark(enum simgpu_api_id id);
@@ -98,6 +102,8 @@ void simgpu_report_load(void);
 /* True if this call of function ID is to fail; RESULT then says with what. */
 bool simgpu_inject_fails(enum simgpu_api_id id, CUresult *result);
 bool simgpu_inject_drops_wait(void);
+/* What of a device may be allocated now (SIMGPU_SHRINK); UINT64_MAX if all. */
+uint64_t simgpu_inject_capacity(void);
 void simgpu_inject_load(void);
 
 void simgpu_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -5,6 +5,8 @@
 #include <pthread.h>
 
 #include "core.h"
+#include "races.h"
+#include "timeline.h"
 
 #define SIMGPU_EXPORT __attribute__((visibility("default")))
 
@@ -44,6 +46,8 @@ static bool call_begin(enum simgpu_api_id id, bool per_thread, bool *outer_per_t
         loaded = true;
         simgpu_config_load();
         simgpu_inject_load();
+        simgpu_races_load();
+        simgpu_timeline_load();
         simgpu_report_load();
     }
     /* A host function may call the driver from inside an operation; its mode must not leak out. */

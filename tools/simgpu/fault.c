@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include "fault.h"
 #include "memory.h"
@@ -54,7 +55,9 @@ static void on_signal(int number, siginfo_t *info, void *context)
         pass_on(number, info, context);
         return;
     }
-    if (number == SIGSEGV && simgpu_space_fault(address))
+    const ucontext_t *at = context;
+    bool write = at->uc_mcontext.gregs[REG_ERR] & 2; /* x86: bit 1 of the page fault's error code */
+    if (number == SIGSEGV && simgpu_space_fault(address, write))
         return;
     fault_address = address;
     simgpu_fault_raise(number == SIGSEGV || number == SIGBUS ? CUDA_ERROR_ILLEGAL_ADDRESS

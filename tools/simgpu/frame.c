@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "races.h"
 
 struct pool {
     int fd;
@@ -92,7 +93,8 @@ struct simgpu_phys *simgpu_phys_create(struct simgpu_device *device, uint64_t by
 {
     struct pool *p = &pools[device->ordinal];
     size_t count = (bytes + SIMGPU_PAGE - 1) / SIMGPU_PAGE;
-    if (count == 0 || count > p->free)
+    uint64_t held = (p->count - p->free + count) * SIMGPU_PAGE;
+    if (count == 0 || count > p->free || held > simgpu_inject_capacity())
         return NULL;
     struct simgpu_phys *phys = malloc(sizeof *phys + count * sizeof *phys->frames);
     if (phys == NULL)
@@ -128,6 +130,7 @@ void simgpu_phys_drop(struct simgpu_phys *phys)
         uint32_t frame = phys->frames[i];
         p->used[frame] = 0;
         p->fresh[frame] = 1;
+        simgpu_races_clear(phys->device, frame, 0, SIMGPU_PAGE);
         if (frame < p->lowest)
             p->lowest = frame;
     }

@@ -14,6 +14,7 @@ static struct {
 } rules[MAX_RULES];
 static size_t rule_count;
 static uint64_t dropped_wait;
+static uint64_t shrink_from, shrink_bytes = UINT64_MAX;
 
 static CUresult parse_code(const char *text)
 {
@@ -54,6 +55,11 @@ void simgpu_inject_load(void)
 {
     const char *text = getenv("SIMGPU_FAIL"), *wait = getenv("SIMGPU_DROP_WAIT");
     dropped_wait = wait != NULL ? strtoull(wait, NULL, 10) : 0;
+    const char *shrink = getenv("SIMGPU_SHRINK"), *size = shrink != NULL ? strchr(shrink, ':') : NULL;
+    if (size != NULL && simgpu_config_size(size + 1, &shrink_bytes))
+        shrink_from = strtoull(shrink, NULL, 10);
+    else if (shrink != NULL)
+        simgpu_say("SIMGPU_SHRINK=%s is not of the form CALL:SIZE", shrink);
     char *copy = text != NULL ? strdup(text) : NULL, *save = NULL;
     for (char *one = copy != NULL ? strtok_r(copy, ", ", &save) : NULL;
          one != NULL && rule_count < MAX_RULES; one = strtok_r(NULL, ", ", &save))
@@ -75,4 +81,9 @@ bool simgpu_inject_fails(enum simgpu_api_id id, CUresult *result)
 bool simgpu_inject_drops_wait(void)
 {
     return dropped_wait != 0 && simgpu_stats.stream_waits == dropped_wait;
+}
+
+uint64_t simgpu_inject_capacity(void)
+{
+    return shrink_from != 0 && simgpu_stats.memory_calls >= shrink_from ? shrink_bytes : UINT64_MAX;
 }

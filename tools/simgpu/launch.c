@@ -15,7 +15,8 @@ static CUresult run_launch(struct simgpu_op *op, uint64_t *duration_ns)
     struct simgpu_launch *l = op->u.launch;
     uint64_t work = 0;
     CUresult result = simgpu_grid_run(l, &work);
-    *duration_ns = k->kernel_ns + (uint64_t)((double)work / k->work_rate);
+    *duration_ns = (uint64_t)((double)k->kernel_ns + (double)work / k->work_rate *
+                                                          l->function->cost_factor);
     simgpu_stats.kernels++;
     if (result == CUDA_ERROR_ILLEGAL_ADDRESS)
         simgpu_say("kernel %s touched %#llx, which is not mapped", l->function->name,
@@ -100,6 +101,7 @@ static CUresult launch(const struct request *r)
     }
     op->ready_ns += simgpu_config.launch_ns;
     op->u.launch = l;
+    op->launch_name = f->name;
     simgpu_op_submit(op);
     return CUDA_SUCCESS;
 }
@@ -151,6 +153,8 @@ static void host_body(void *arg)
 
 static CUresult run_host(struct simgpu_op *op, uint64_t *duration_ns)
 {
+    if (simgpu_exiting)
+        return CUDA_SUCCESS; /* the program that it belongs to is gone */
     *duration_ns = 1000;
     host_body(op);
     return CUDA_SUCCESS;

@@ -63,7 +63,9 @@ struct simgpu_map *simgpu_space_map_at(uint64_t address);
 unsigned int simgpu_space_access_at(uint64_t address);
 CUresult simgpu_space_set_access(uint64_t va, uint64_t bytes, unsigned int access);
 /* Makes a page that was left inaccessible only until its first use usable; false: a real fault. */
-bool simgpu_space_fault(uint64_t address);
+bool simgpu_space_fault(uint64_t address, bool write);
+/* Opens a mapped page as its access bits say; false if it has none. */
+bool simgpu_space_open(uint64_t page);
 
 /* alloc.c */
 CUresult simgpu_alloc(struct simgpu_device *device, size_t bytes, CUdeviceptr *ptr);

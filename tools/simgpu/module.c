@@ -136,6 +136,7 @@ static CUresult get_function(struct simgpu_module *m, const char *name, void **o
     f->module = m;
     f->entry = (void *)address;
     f->max_dynamic_shared = 48 << 10;
+    f->cost_factor = simgpu_config_cost(name);
     if (!simgpu_signature_read(f)) {
         free(f->name);
         free(f);

@@ -22,6 +22,7 @@ struct simgpu_function {
     size_t *offset, *size;
     size_t param_bytes;
     ffi_type **types;
+    double cost_factor; /* of the modelled time (SIMGPU_COSTS) */
     int max_dynamic_shared;
     int attributes[16];
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "op.h"
+#include "races.h"
 #include "stream.h"
 #include "timeline.h"
 
@@ -52,6 +53,7 @@ void simgpu_op_release(struct simgpu_op *op)
 {
     if (op == NULL || --op->refs != 0)
         return;
+    simgpu_races_forget(op);
     op->next = spare;
     spare = op;
 }
@@ -81,6 +83,7 @@ void simgpu_op_after(struct simgpu_op *op, struct simgpu_op *earlier)
 {
     if (earlier == NULL || earlier == op)
         return;
+    simgpu_races_join(op, earlier);
     if (earlier->done) {
         if (earlier->end_ns > op->ready_ns)
             op->ready_ns = earlier->end_ns;
@@ -131,8 +134,13 @@ static void execute(struct simgpu_op *op)
     ready_remove(op);
     running = true;
     /* After a fault nothing of the context runs any more; operations end as if they took no time. */
-    if (op->device->sticky == CUDA_SUCCESS)
+    if (op->device->sticky == CUDA_SUCCESS) {
+        if (simgpu_races_on)
+            simgpu_races_begin(op);
         result = op->type->run(op, &duration);
+        if (simgpu_races_on)
+            simgpu_races_end();
+    }
     running = false;
     if (op->type->drop != NULL)
         op->type->drop(op);
@@ -140,7 +148,7 @@ static void execute(struct simgpu_op *op)
         op->device->sticky = result;
         simgpu_stats.faults++;
     }
-    op->start_ns = simgpu_clock_book(op->device, op->engine, op->ready_ns, duration);
+    op->start_ns = simgpu_clock_book(op->device, op->engine, op->ready_ns, &duration);
     op->end_ns = op->start_ns + duration;
     op->done = true;
     simgpu_timeline_op(op);
@@ -250,6 +258,8 @@ CUresult simgpu_op_wait(struct simgpu_op *op)
     if (op->done && op->end_ns > simgpu_host_ns)
         simgpu_host_ns = op->end_ns;
     bool done = op->done;
+    if (done)
+        simgpu_races_host_saw(op);
     simgpu_op_release(op);
     return done ? device->sticky : CUDA_ERROR_NOT_PERMITTED; /* asked by a host function */
 }
@@ -262,7 +272,9 @@ bool simgpu_op_query(struct simgpu_op *op)
     if (!op->done && (simgpu_random() & 1) != 0)
         run_until(op);
     bool over = op->done && op->end_ns <= simgpu_host_ns;
-    if (!over)
+    if (over)
+        simgpu_races_host_saw(op);
+    else
         simgpu_host_ns += 1000; /* a polling loop must see time pass */
     simgpu_op_release(op);
     return over;
@@ -280,6 +292,7 @@ CUresult simgpu_op_drain(struct simgpu_device *device)
             break;
         simgpu_op_hold(last);
         run_until(last);
+        simgpu_races_host_saw(last);
         simgpu_op_release(last);
     }
     return device != NULL ? device->sticky : CUDA_SUCCESS;
@@ -288,6 +301,8 @@ CUresult simgpu_op_drain(struct simgpu_device *device)
 void simgpu_op_submit(struct simgpu_op *op)
 {
     struct simgpu_stream *stream = op->stream;
+    int ordinal = op->device->ordinal; /* OP may be run and gone below */
+    simgpu_races_submit(op);
     op->previous = newest;
     if (newest != NULL)
         newest->next = op;
@@ -310,6 +325,6 @@ void simgpu_op_submit(struct simgpu_op *op)
             break;
         execute(chosen);
     }
-    while (queued[0] > simgpu_config.queue_cap && ready_count > 0)
+    while (queued[ordinal] > simgpu_config.queue_cap && ready_count > 0)
         execute(pick(false));
 }

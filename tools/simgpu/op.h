@@ -55,6 +55,9 @@ struct simgpu_op {
     uint32_t refs, waiting; /* waiting: edges from unexecuted operations, plus one until submitted */
     uint32_t ready_slot;
     uint32_t mark;
+    uint32_t slot;   /* of its stream in clocks (races.h) */
+    uint32_t *clock; /* NULL unless races are looked for */
+    const char *launch_name; /* of the kernel */
     enum simgpu_engine engine;
     bool done;
     uint64_t id, ready_ns, start_ns, end_ns;
@@ -89,9 +92,10 @@ bool simgpu_op_query(struct simgpu_op *op);
 /* Everything queued on a device (or, with NULL, on all). */
 CUresult simgpu_op_drain(struct simgpu_device *device);
 
-/* When the first free slot of DURATION at or after READY on an engine starts; books it. */
+/* When the first free slot of DURATION at or after READY on an engine starts; books it. A copy takes longer
+ * where it overlaps the other direction. */
 uint64_t simgpu_clock_book(struct simgpu_device *device, enum simgpu_engine engine, uint64_t ready,
-                           uint64_t duration);
+                           uint64_t *duration);
 /* No operation will start before HORIZON any more: older bookings may be forgotten. */
 void simgpu_clock_forget(struct simgpu_device *device, uint64_t horizon);
 

@@ -7,21 +7,29 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "op.h"
+#include "races.h"
 
 struct mark {
     uint64_t virtual_ns, memory_calls, bytes[2];
 };
 
-static const char *path;
+static char path[4096];
 static pid_t owner;
+bool simgpu_exiting;
 static int mark_id = -1;
 static struct mark *marks;
 static size_t mark_count, mark_room;
 
 void simgpu_report_load(void)
 {
-    path = getenv("SIMGPU_REPORT");
     owner = getpid();
+    const char *text = getenv("SIMGPU_REPORT");
+    const char *at = text != NULL ? strstr(text, "%p") : NULL;
+    if (at != NULL)
+        snprintf(path, sizeof path, "%.*s%d%s", (int)(at - text), text, (int)owner, at + 2);
+    else if (text != NULL)
+        snprintf(path, sizeof path, "%s", text);
     const char *mark = getenv("SIMGPU_MARK");
     for (int i = 0; mark != NULL && i < SIMGPU_API_COUNT; i++)
         if (strcmp(simgpu_api[i].name, mark) == 0)
@@ -58,8 +66,8 @@ static void write_report(FILE *f)
             ULL(s->peak_physical_bytes), ULL(s->peak_pinned_bytes));
     fprintf(f, "  \"bytes_htod\": %llu,\n  \"bytes_dtoh\": %llu,\n  \"virtual_ns\": %llu,\n",
             ULL(s->bytes[0]), ULL(s->bytes[1]), ULL(simgpu_host_ns));
-    fprintf(f, "  \"kernels\": %llu,\n  \"faults\": %llu,\n  \"stream_waits\": %llu,\n",
-            ULL(s->kernels), ULL(s->faults), ULL(s->stream_waits));
+    fprintf(f, "  \"kernels\": %llu,\n  \"faults\": %llu,\n  \"races\": %llu,\n  \"stream_waits\": %llu,\n",
+            ULL(s->kernels), ULL(s->faults), ULL(s->races), ULL(s->stream_waits));
     fprintf(f, "  \"calls_memory_management\": %llu,\n  \"calls\": {", ULL(s->memory_calls));
     const char *comma = "";
     for (int i = 0; i < SIMGPU_API_COUNT; i++) {
@@ -84,7 +92,13 @@ static void write_report(FILE *f)
 
 __attribute__((destructor)) static void report_at_exit(void)
 {
-    if (path == NULL || getpid() != owner)
+    if (owner == 0 || getpid() != owner)
+        return;
+    /* What never ran cannot show a race; a real device drops it. */
+    simgpu_exiting = true;
+    if (simgpu_races_on && simgpu_initialised)
+        simgpu_op_drain(NULL);
+    if (*path == '\0')
         return;
     FILE *f = fopen(path, "w");
     if (f == NULL) {

@@ -6,6 +6,7 @@
 #include "fault.h"
 #include "memory.h"
 #include "op.h"
+#include "races.h"
 #include "stream.h"
 
 static void set_body(void *arg)
@@ -30,6 +31,8 @@ static CUresult run_set(struct simgpu_op *op, uint64_t *duration_ns)
     const struct simgpu_set *s = &op->u.set;
     double bytes = (double)s->width * s->element * (double)s->height;
     *duration_ns = simgpu_config.kernel_ns + (uint64_t)(bytes / simgpu_config.memory_rate);
+    for (size_t y = 0; simgpu_races_on && y < s->height; y++)
+        simgpu_races_range(s->dst + y * s->pitch, s->width * s->element, true);
     return simgpu_fault_guard(set_body, &op->u.set);
 }
 

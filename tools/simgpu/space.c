@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "memory.h"
+#include "races.h"
 
 #define SPAN_START ((uint64_t)0x200000000000)
 #define SPAN_BYTES ((uint64_t)48 << 40)
@@ -212,7 +213,7 @@ CUresult simgpu_space_set_access(uint64_t va, uint64_t bytes, unsigned int acces
         if (at < va + bytes) {
             struct simgpu_map *map = simgpu_space_map_at(at);
                         /* A page of a fresh frame stays shut until it is touched: simgpu_space_fault poisons it. */
-            bool fresh = simgpu_frame_fresh(map->phys->device, frame_at(map, at));
+            bool fresh = simgpu_races_on || simgpu_frame_fresh(map->phys->device, frame_at(map, at));
             table[page_of(at)] = (uintptr_t)map | access | (fresh ? 0 : PAGE_OPEN);
             prot = fresh ? PROT_NONE : protection(access);
         }
@@ -231,18 +232,24 @@ CUresult simgpu_space_set_access(uint64_t va, uint64_t bytes, unsigned int acces
     return CUDA_SUCCESS;
 }
 
-bool simgpu_space_fault(uint64_t address)
+bool simgpu_space_open(uint64_t page)
 {
-    struct simgpu_map *map = simgpu_space_map_at(address);
-    unsigned int access = simgpu_space_access_at(address);
+    struct simgpu_map *map = simgpu_space_map_at(page);
+    unsigned int access = simgpu_space_access_at(page);
     if (map == NULL || access == 0)
         return false;
-    uint64_t page = address / SIMGPU_PAGE * SIMGPU_PAGE;
-    struct simgpu_device *device = map->phys->device;
-    uint32_t frame = frame_at(map, page);
-    if (table[page_of(page)] & PAGE_OPEN)
-        return false; /* a write to read-only memory */
-    simgpu_frame_poison(device, frame);
+    simgpu_frame_poison(map->phys->device, frame_at(map, page));
     table[page_of(page)] |= PAGE_OPEN;
     return mprotect((void *)(uintptr_t)page, SIMGPU_PAGE, protection(access)) == 0;
+}
+
+bool simgpu_space_fault(uint64_t address, bool write)
+{
+    if (!simgpu_space_holds(address))
+        return false;
+    if (simgpu_races_on)
+        return simgpu_races_fault(address, write);
+    if (table[page_of(address)] & PAGE_OPEN)
+        return false; /* a write to read-only memory */
+    return simgpu_space_open(address / SIMGPU_PAGE * SIMGPU_PAGE);
 }

@@ -5,6 +5,7 @@
 
 #include "op.h"
 
+void simgpu_timeline_load(void);
 void simgpu_timeline_op(const struct simgpu_op *op);
 
 #endif

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+# Sourced by run: seeds, races, determinism, injection, reports. Uses $out, compile, json, ok, bad.
+
+# A forgotten wait gives wrong data under some of 20 seeds, the complete program never under 200.
+wrong_seeds() { # program, seeds
+    wrong=0 seed=0
+    while [ $seed -lt "$2" ]; do
+        seed=$((seed + 1))
+        SIMGPU_SEED=$seed "$out/$1" >/dev/null 2>&1 || wrong=$((wrong + 1))
+    done
+    echo $wrong
+}
+if compile race0 race.cu -DFORGET=0; then
+    n=$(wrong_seeds race0 200)
+    if [ "$n" = 0 ]; then ok race/complete; else bad race/complete "wrong under $n of 200 seeds"; fi
+fi
+for forget in 1 2 3 4 5; do
+    compile race$forget race.cu -DFORGET=$forget || continue
+    n=$(wrong_seeds race$forget 20)
+    if [ "$n" -gt 0 ]; then ok race/forgotten_$forget; else bad race/forgotten_$forget "right under all 20 seeds"; fi
+done
+# The same by SIMGPU_DROP_WAIT: the complete program has 4 waits in its first two steps that matter.
+for drop in 1 2 3; do
+    wrong=0
+    for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        SIMGPU_DROP_WAIT=$drop SIMGPU_SEED=$seed "$out/race0" >/dev/null 2>&1 || wrong=1
+    done
+    if [ $wrong = 1 ]; then ok race/dropped_$drop; else bad race/dropped_$drop "no seed shows it"; fi
+done
+
+# One seed, one virtual time; to the nanosecond.
+for i in 1 2; do SIMGPU_SEED=7 SIMGPU_REPORT=$out/time$i.json "$out/race0" >/dev/null; done
+if cmp -s "$out/time1.json" "$out/time2.json"; then ok report/deterministic; else bad report/deterministic "two runs differ"; fi
+if [ "$(json "$out/time1.json" stream_waits)" = 14 ]; then ok report/stream_waits; else
+    bad report/stream_waits "$(json "$out/time1.json" stream_waits), not 14"
+fi
+n=$(json "$out/time1.json" bytes_dtoh)
+if [ "$n" = 16000 ]; then ok report/bytes; else bad report/bytes "$n, not 16000"; fi
+
+SIMGPU_MARK=cuEventRecord SIMGPU_REPORT=$out/mark.json "$out/race0" >/dev/null
+n=$(grep -c '"memory_management_calls"' "$out/mark.json")
+if [ "$n" = 12 ]; then ok report/marks; else bad report/marks "$n marks, not 12"; fi
+
+# Injected faults reach the program, with the chosen code, at the chosen call.
+if compile inject inject.cu; then
+    try() { # name, SIMGPU_FAIL, wanted output
+        got=$(SIMGPU_FAIL=$2 "$out/inject" 2>&1 | tr '\n' ' ')
+        if [ "$got" = "$3" ]; then ok "inject/$1"; else bad "inject/$1" "$got"; fi
+    }
+    try none '' '0 0 0 0 0 '
+    try second_malloc cuMemAlloc_v2:2 '0 2 0 0 0 '
+    try every_register 'cuMemHostRegister_v2:*' '0 0 0 2 2 '
+    try code cuMemAlloc_v2:1=ILLEGAL_ADDRESS '700 0 0 0 0 '
+    try two 'cuMemAlloc_v2:3,cuMemHostRegister_v2:1=NOT_PERMITTED' '0 0 2 800 0 '
+    got=$(SIMGPU_FAIL=cuMemNonsense:1 "$out/inject" 2>&1 | head -1)
+    case $got in simgpu:*cuMemNonsense*) ok inject/unknown_name ;; *) bad inject/unknown_name "$got" ;; esac
+fi
+
+# Capacity is exact to the page.
+if compile capacity capacity.cu; then
+    for mem in 2MiB 64MiB 102MiB 1GiB; do
+        n=$(SIMGPU_MEM=$mem "$out/capacity" 2>&1)
+        case $mem in 2MiB) want=1 ;; 64MiB) want=32 ;; 102MiB) want=51 ;; 1GiB) want=512 ;; esac
+        if [ "$n" = $want ]; then ok "capacity/$mem"; else bad "capacity/$mem" "$n pages, not $want"; fi
+    done
+fi
+
+# Forty thousand pages, mapped one by one, in and out of order.
+if compile pages pages.cu; then
+    for order in ascending scattered; do
+        got=$(SIMGPU_MEM=90GiB "$out/pages" $order 40000 2>&1 | tail -1)
+        if [ "$got" = fine ]; then ok "pages/$order"; else bad "pages/$order" "$got"; fi
+    done
+fi
+
+# The API table, the exports and the README agree.
+if nm -D --defined-only "$sim/libcuda.so.1" | awk '$2 == "T" {print $3}' | sort >"$out/exports.txt" &&
+    ! grep -v '^cu[A-Z]' "$out/exports.txt" >"$out/strays.txt"; then ok exports/only_cu; else
+    bad exports/only_cu "$(head -1 "$out/strays.txt")"
+fi
+if "$here/../../tools/simgpu/coverage" --check; then ok readme/coverage; else bad readme/coverage "run tools/simgpu/coverage --update"; fi
