@@ -26,7 +26,7 @@ struct run_arcs {
     uint32_t first; /* index into arcs */
     uint32_t count;
     uint32_t length;
-    uint64_t sketch; /* which 64ths of the cycle it stays in */
+    uint64_t *map; /* one bit an op: where it stays */
 };
 
 struct class
@@ -34,7 +34,7 @@ struct class
     struct arc *arcs; /* sorted */
     uint32_t arc_count, arc_room;
     uint32_t frame_first, frame_count;
-    uint64_t sketch;
+    uint64_t *map; /* one bit an op: where it is taken */
 };
 
 struct painter {
@@ -50,15 +50,22 @@ struct painter {
     uint32_t *order;
     struct class *classes;
     uint32_t class_count, class_room;
+    uint32_t words; /* of a map */
+    struct offer *offers;
+    uint32_t offer_room;
 };
 
-static uint64_t sketch_of(uint32_t first, uint32_t end, uint32_t n)
+static void map_set(uint64_t *map, uint32_t first, uint32_t end)
 {
-    uint32_t low = (uint32_t)((uint64_t)first * 64 / n),
-             high = (uint32_t)((uint64_t)(end - 1) * 64 / n);
-    uint64_t up_to = high == 63 ? UINT64_MAX : (UINT64_C(1) << (high + 1)) - 1;
-
-    return up_to & ~((UINT64_C(1) << low) - 1);
+    for (uint32_t k = first; k < end;) {
+        if (k % 64 == 0 && end - k >= 64) {
+            map[k / 64] = UINT64_MAX;
+            k += 64;
+        } else {
+            map[k / 64] |= UINT64_C(1) << (k % 64);
+            k++;
+        }
+    }
 }
 
 static void add_arc(struct painter *p, struct run_arcs *span, uint32_t first, uint32_t length,
@@ -78,8 +85,6 @@ static void add_arc(struct painter *p, struct run_arcs *span, uint32_t first, ui
         p->arcs[p->arc_count++] = (struct arc){0, first + length - n, UINT64_MAX, free_at};
         span->count += 2;
     }
-    for (uint32_t a = span->first; a < p->arc_count; a++)
-        span->sketch |= sketch_of(p->arcs[a].first, p->arcs[a].end, n);
 }
 
 static uint64_t op_time(const struct painter *p, uint32_t op)
@@ -142,6 +147,9 @@ static void add_run(struct painter *p, uint32_t b, uint32_t page, uint32_t pages
         }
     }
     qsort(p->arcs + span->first, span->count, sizeof(struct arc), compare_arcs);
+    span->map = spill_arena_alloc(p->arena, p->words, sizeof(uint64_t));
+    for (uint32_t a = span->first; a < p->arc_count && span->map != NULL; a++)
+        map_set(span->map, p->arcs[a].first, p->arcs[a].end);
 }
 
 static int compare_u32(const void *left, const void *right)
@@ -233,10 +241,17 @@ static bool build_runs(struct painter *p)
     return true;
 }
 
-/* Does the class have all arcs of the run free? WAIT: how long the new stays would wait for memory
- * that is still being copied out, and cause the following ones to wait. SLACK: how loosely the run
- * fits. */
-static bool fits(const struct painter *p, const struct class *class, const struct run_arcs *span,
+static bool is_free(const struct painter *p, const struct class *class, const struct run_arcs *span)
+{
+    for (uint32_t w = 0; w < p->words; w++)
+        if ((class->map[w] & span->map[w]) != 0)
+            return false;
+    return true;
+}
+
+/* How well the run suits a class that is free for it. WAIT: how long new stays would wait for memory
+ * that is still being copied out, and make later ones wait. SLACK: how loosely the run fits. */
+static void rate(const struct painter *p, const struct class *class, const struct run_arcs *span,
                  uint64_t *wait, uint64_t *slack)
 {
     uint32_t n = p->prep->problem->op_count;
@@ -244,14 +259,14 @@ static bool fits(const struct painter *p, const struct class *class, const struc
     *wait = *slack = 0;
     if (class->arc_count == 0) {
         *slack = n;
-        return true;
+        return;
     }
     for (uint32_t a = 0; a < span->count; a++) {
         const struct arc *arc = &p->arcs[span->first + a];
         const struct arc *before, *after;
         uint32_t low = 0, high = class->arc_count;
 
-        while (low < high) { /* first arc of the class that begins at or after ARC */
+        while (low < high) { /* first arc of the class that begins after ARC */
             uint32_t middle = (low + high) / 2;
 
             if (class->arcs[middle].first < arc->first)
@@ -259,9 +274,6 @@ static bool fits(const struct painter *p, const struct class *class, const struc
             else
                 high = middle;
         }
-        if ((low < class->arc_count && class->arcs[low].first < arc->end) ||
-            (low > 0 && class->arcs[low - 1].end > arc->first))
-            return false;
         before = &class->arcs[low > 0 ? low - 1 : class->arc_count - 1];
         after = &class->arcs[low < class->arc_count ? low : 0];
         *slack += low > 0 ? arc->first - before->end : arc->first + n - before->end;
@@ -278,7 +290,6 @@ static bool fits(const struct painter *p, const struct class *class, const struc
             *wait += arc->free > need ? arc->free - need : 0;
         }
     }
-    return true;
 }
 
 static bool occupy(struct painter *p, struct class *class, const struct run_arcs *span)
@@ -302,7 +313,8 @@ static bool occupy(struct painter *p, struct class *class, const struct run_arcs
             class->arcs[--to] = p->arcs[span->first + --j];
     }
     class->arc_count = total;
-    class->sketch |= span->sketch;
+    for (uint32_t w = 0; w < p->words; w++)
+        class->map[w] |= span->map[w];
     return true;
 }
 
@@ -324,6 +336,10 @@ static bool split(struct painter *p, uint32_t c, uint32_t keep)
     }
     rest = &p->classes[p->class_count++];
     *rest = p->classes[c];
+    rest->map = spill_arena_alloc(p->arena, p->words, sizeof(uint64_t));
+    if (rest->map == NULL)
+        return false;
+    memcpy(rest->map, p->classes[c].map, p->words * sizeof(uint64_t));
     rest->frame_first += keep;
     rest->frame_count -= keep;
     rest->arc_room = 0; /* shared with CLASS until one of them grows */
@@ -332,40 +348,58 @@ static bool split(struct painter *p, uint32_t c, uint32_t keep)
     return true;
 }
 
+struct offer {
+    uint64_t wait, slack;
+    uint32_t class;
+};
+
+static int compare_offers(const void *left, const void *right)
+{
+    const struct offer *a = left, *b = right;
+
+    if (a->wait != b->wait)
+        return a->wait < b->wait ? -1 : 1;
+    if (a->slack != b->slack)
+        return a->slack < b->slack ? -1 : 1;
+    return a->class < b->class ? -1 : a->class > b->class;
+}
+
 static bool place_run(struct painter *p, uint32_t r)
 {
     struct spill_run *run = &p->runs[r];
     const struct run_arcs *span = &p->spans[r];
+    uint32_t count = 0;
 
     run->placed = 0;
-    while (run->placed < run->count) {
-        uint32_t left = run->count - run->placed, best = UINT32_MAX;
-        uint64_t best_wait = UINT64_MAX, best_slack = UINT64_MAX;
-
-        for (uint32_t c = 0; c < p->class_count; c++) {
-            uint64_t wait, slack;
-
-            if (span->length == p->prep->problem->op_count && p->classes[c].arc_count > 0)
-                continue;
-            if (!fits(p, &p->classes[c], span, &wait, &slack))
-                continue;
-            if (wait < best_wait || (wait == best_wait && slack < best_slack)) {
-                best = c;
-                best_wait = wait;
-                best_slack = slack;
-            }
-        }
-        if (best == UINT32_MAX)
-            return true; /* the rest of the run stays unplaced */
-        if (p->classes[best].frame_count > left && !split(p, best, left))
-            return false;
-        for (uint32_t i = 0; i < p->classes[best].frame_count; i++)
-            p->plan->frame_of[run->page + run->placed + i] = p->classes[best].frame_first + i;
-        run->placed += p->classes[best].frame_count;
-        if (!occupy(p, &p->classes[best], span))
+    if (p->offer_room < p->class_count) {
+        p->offer_room = 2 * p->class_count;
+        p->offers = spill_arena_alloc(p->arena, p->offer_room, sizeof(*p->offers));
+        if (p->offers == NULL)
             return false;
     }
-    return true;
+    for (uint32_t c = 0; c < p->class_count; c++) {
+        struct offer *offer = &p->offers[count];
+
+        if (!is_free(p, &p->classes[c], span))
+            continue;
+        rate(p, &p->classes[c], span, &offer->wait, &offer->slack);
+        offer->class = c;
+        count++;
+    }
+    if (count > 0)
+        qsort(p->offers, count, sizeof(*p->offers), compare_offers);
+    for (uint32_t i = 0; i < count && run->placed < run->count; i++) {
+        uint32_t left = run->count - run->placed, c = p->offers[i].class;
+
+        if (p->classes[c].frame_count > left && !split(p, c, left))
+            return false;
+        for (uint32_t j = 0; j < p->classes[c].frame_count; j++)
+            p->plan->frame_of[run->page + run->placed + j] = p->classes[c].frame_first + j;
+        run->placed += p->classes[c].frame_count;
+        if (!occupy(p, &p->classes[c], span))
+            return false;
+    }
+    return true; /* what found no place stays unplaced */
 }
 
 struct order_key {
@@ -440,11 +474,15 @@ static uint32_t least_crowded_op(const struct painter *p)
 
 static bool paint(struct painter *p, uint32_t limit, struct spill_frames *frames)
 {
-    p->class_count = p->class_room = 0;
-    if (!split(p, 0, 0)) /* makes the first slot */
-        return false;
-    p->classes[0] = (struct class){.frame_first = 0, .frame_count = limit};
+    p->class_room = 64;
     p->class_count = limit > 0;
+    p->classes = spill_arena_alloc(p->arena, p->class_room, sizeof(*p->classes));
+    if (p->classes == NULL)
+        return false;
+    p->classes[0].frame_count = limit;
+    p->classes[0].map = spill_arena_alloc(p->arena, p->words, sizeof(uint64_t));
+    if (p->classes[0].map == NULL)
+        return false;
     frames->unplaced = 0;
     for (uint32_t i = 0; i < p->run_count; i++) {
         if (!place_run(p, p->order[i]))
@@ -454,49 +492,52 @@ static bool paint(struct painter *p, uint32_t limit, struct spill_frames *frames
     return true;
 }
 
+/* Numbers the frames in use without holes. */
+static bool renumber(struct painter *p, uint32_t limit)
+{
+    struct spill_plan *plan = p->plan;
+    uint32_t *name = spill_arena_alloc(p->arena, limit, sizeof(uint32_t));
+
+    if (name == NULL)
+        return false;
+    plan->frame_count = 0;
+    for (uint32_t page = 0; page < p->prep->page_total; page++) {
+        uint32_t frame = plan->frame_of[page];
+
+        if (frame == SPILL_NO_FRAME)
+            continue;
+        if (name[frame] == 0)
+            name[frame] = ++plan->frame_count;
+        plan->frame_of[page] = name[frame] - 1;
+    }
+    return true;
+}
+
 enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spill_plan *plan,
                                       uint32_t limit, const struct spill_timeline *when,
                                       uint64_t step_ns, struct spill_frames *frames,
                                       struct spill_arena *arena)
 {
-    struct painter p = {
-        .prep = prep, .plan = plan, .when = when, .step_ns = step_ns, .arena = arena};
+    struct painter p = {.prep = prep, .plan = plan, .when = when, .step_ns = step_ns};
     uint32_t quiet_op;
 
-    if (!build_runs(&p))
+    p.arena = arena;
+    p.words = (prep->problem->op_count + 63) / 64;
+    if (!build_runs(&p) || arena->failed)
         return SPILL_ERR_NOMEM;
     quiet_op = least_crowded_op(&p);
     frames->runs = p.runs;
     frames->run_count = p.run_count;
-    for (int kind = 0; kind < ORDERS + (when != NULL); kind++) {
-        if (kind == ORDERS || (kind == 1 && when != NULL)) {
-            p.when = NULL; /* give up the timing rather than the frames */
-        }
+    for (int kind = 0; kind < ORDERS; kind++) {
         for (uint32_t page = 0; page < prep->page_total; page++)
             plan->frame_of[page] = SPILL_NO_FRAME;
-        if (!sort_runs(&p, kind % ORDERS, quiet_op) || !paint(&p, limit, frames))
+        if (!sort_runs(&p, kind, quiet_op) || !paint(&p, limit, frames))
             return SPILL_ERR_NOMEM;
-        if(getenv("DBG"))fprintf(stderr,"   kind %d unplaced %u runs %u classes %u arcs %u\n",kind,frames->unplaced,p.run_count,p.class_count,p.arc_count);
         if (frames->unplaced == 0)
             break;
     }
-    /* Number the frames in use without holes. */
-    {
-        uint32_t *name = spill_arena_alloc(arena, limit, sizeof(uint32_t));
-
-        if (name == NULL)
-            return SPILL_ERR_NOMEM;
-        plan->frame_count = 0;
-        for (uint32_t page = 0; page < prep->page_total; page++) {
-            uint32_t frame = plan->frame_of[page];
-
-            if (frame == SPILL_NO_FRAME)
-                continue;
-            if (name[frame] == 0)
-                name[frame] = ++plan->frame_count;
-            plan->frame_of[page] = name[frame] - 1;
-        }
-        frames->frame_count = plan->frame_count;
-    }
+    if (!renumber(&p, limit))
+        return SPILL_ERR_NOMEM;
+    frames->frame_count = plan->frame_count;
     return SPILL_OK;
 }
