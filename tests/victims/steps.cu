@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A training-shaped program whose every kernel reads and writes every buffer it is given, so that
+ * any byte lost, stale or early shows in the sums it prints. Options bend the sequence of steps:
+ *   --steps N --layers N --mib N (size of an activation)
+ *   --eval N    every N steps a forward pass alone      --small N   every N steps half-sized
+ * activations
+ *   --skip N    every N steps no weight update          --grow N    from step N on larger
+ * activations
+ *   --fail N    in step N a launch that must fail       --streams   weight updates on a second
+ * stream
+ *   --threads   the backward pass on a second thread    --hide N    in step N a pointer table is
+ * uploaded
+ *   --log N     every N steps one more copy to the host */
+#include <cuda_runtime.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        cudaError_t error_ = (call);                                                               \
+        if (error_ != cudaSuccess) {                                                               \
+            fflush(stdout);                                                                        \
+            fprintf(stderr, "CUDA error: %s (%s) at %s:%d\n", cudaGetErrorString(error_),          \
+                    cudaGetErrorName(error_), __FILE__, __LINE__);                                 \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+enum {
+    LAYERS_MAX = 32,
+    THREADS = 64,
+    SPARSE = 61 /* every 61st element: all pages of a buffer, at a cost that tests can pay */
+};
+
+static int steps = 12, layers = 8, mib = 2;
+static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every;
+static int two_streams, two_threads;
+
+/* Each thread owns its elements: no races inside a kernel. */
+__global__ void forward(float *x, float *w, float *y, int n)
+{
+    int stride = SPARSE * gridDim.x * blockDim.x;
+    for (int i = SPARSE * (blockIdx.x * blockDim.x + threadIdx.x); i < n; i += stride) {
+        float v = 0.5f * x[i] + 0.25f * w[i] + 0.125f;
+        y[i] = v;
+        x[i] = 0.75f * x[i] + 0.0625f * v;
+        w[i] = 0.9375f * w[i] + 0.03125f * v;
+    }
+}
+
+__global__ void backward(float *y, float *g, float *w, int n)
+{
+    int stride = SPARSE * gridDim.x * blockDim.x;
+    for (int i = SPARSE * (blockIdx.x * blockDim.x + threadIdx.x); i < n; i += stride) {
+        float v = 0.5f * g[i] + 0.25f * y[i] - 0.125f * w[i];
+        g[i] = v;
+        y[i] = 0.5f * v;
+        w[i] = 0.96875f * w[i] + 0.015625f * v;
+    }
+}
+
+__global__ void update(float *w, float *m, int n)
+{
+    int stride = SPARSE * gridDim.x * blockDim.x;
+    for (int i = SPARSE * (blockIdx.x * blockDim.x + threadIdx.x); i < n; i += stride) {
+        m[i] = 0.875f * m[i] + 0.125f * w[i];
+        w[i] = w[i] - 0.0625f * m[i];
+    }
+}
+
+__global__ void fill(float *x, int n, float seed)
+{
+    int stride = SPARSE * gridDim.x * blockDim.x;
+    for (int i = SPARSE * (blockIdx.x * blockDim.x + threadIdx.x); i < n; i += stride)
+        x[i] = seed + 0.001f * (float)(i % 1021);
+}
+
+/* Reaches its buffers through a table in device memory: no parameter names them. */
+__global__ void through_table(float **table, int count, int n)
+{
+    int stride = SPARSE * gridDim.x * blockDim.x;
+    for (int t = 0; t < count; t++)
+        for (int i = SPARSE * (blockIdx.x * blockDim.x + threadIdx.x); i < n; i += stride)
+            table[t][i] = 0.984375f * table[t][i] + 0.0078125f;
+}
+
+/* One thread sums with a stride, in a fixed order. */
+__global__ void checksum(const float *x, int n, float *out)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        float sum = 0;
+        for (int i = 0; i < n; i += SPARSE)
+            sum += x[i] * (float)(1 + i % 13);
+        *out = sum;
+    }
+}
+
+struct net {
+    float *w[LAYERS_MAX], *m[LAYERS_MAX], *a[LAYERS_MAX + 1];
+    float *result, **table;
+    int n, count; /* elements of an activation at most, and in this step */
+    int step, no_update;
+    cudaStream_t side;
+    cudaEvent_t main_done, side_done;
+};
+
+static void run_forward(struct net *net)
+{
+    CHECK(cudaMalloc((void **)&net->a[0], sizeof(float) * net->count));
+    fill<<<2, THREADS>>>(net->a[0], net->count, 0.01f * (float)net->step);
+    CHECK(cudaGetLastError());
+    for (int l = 0; l < layers; l++) {
+        CHECK(cudaMalloc((void **)&net->a[l + 1], sizeof(float) * net->count));
+        forward<<<2, THREADS>>>(net->a[l], net->w[l], net->a[l + 1], net->count);
+        CHECK(cudaGetLastError());
+    }
+}
+
+static void free_activations(struct net *net)
+{
+    for (int l = 0; l <= layers; l++) {
+        if (net->a[l] != NULL)
+            CHECK(cudaFree(net->a[l]));
+        net->a[l] = NULL;
+    }
+}
+
+static void run_backward(struct net *net)
+{
+    float *g = NULL;
+    CHECK(cudaMalloc((void **)&g, sizeof(float) * net->count));
+    fill<<<2, THREADS>>>(g, net->count, 0.5f);
+    CHECK(cudaGetLastError());
+    for (int l = layers - 1; l >= 0; l--) {
+        backward<<<2, THREADS>>>(net->a[l + 1], g, net->w[l], net->count);
+        CHECK(cudaGetLastError());
+        CHECK(cudaFree(net->a[l + 1]));
+        net->a[l + 1] = NULL;
+        if (net->no_update)
+            continue;
+        if (two_streams) {
+            CHECK(cudaEventRecord(net->main_done, 0));
+            CHECK(cudaStreamWaitEvent(net->side, net->main_done, 0));
+            update<<<2, THREADS, 0, net->side>>>(net->w[l], net->m[l], net->n);
+            CHECK(cudaEventRecord(net->side_done, net->side));
+            CHECK(cudaStreamWaitEvent(0, net->side_done, 0));
+        } else {
+            update<<<2, THREADS>>>(net->w[l], net->m[l], net->n);
+        }
+        CHECK(cudaGetLastError());
+    }
+    CHECK(cudaFree(g));
+    free_activations(net);
+}
+
+static void *backward_thread(void *net)
+{
+    run_backward((struct net *)net);
+    return NULL;
+}
+
+static float read_sum(struct net *net, const float *x)
+{
+    float sum = 0;
+    checksum<<<1, 32>>>(x, net->count, net->result);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(&sum, net->result, sizeof(sum), cudaMemcpyDeviceToHost));
+    return sum;
+}
+
+/* A launch with too many threads a block: an error, and nothing else changes. */
+static void fail_once(struct net *net)
+{
+    update<<<1, 1 << 20>>>(net->w[0], net->m[0], net->n);
+    printf("step %d failed as it should: %s\n", net->step, cudaGetErrorName(cudaGetLastError()));
+}
+
+static void upload_table(struct net *net)
+{
+    if (net->table == NULL)
+        CHECK(cudaMalloc((void **)&net->table, sizeof(float *) * layers));
+    CHECK(cudaMemcpy(net->table, net->w, sizeof(float *) * layers, cudaMemcpyHostToDevice));
+}
+
+static int every(int n, int step)
+{
+    return n != 0 && step % n == 0;
+}
+
+static void run_step(struct net *net)
+{
+    pthread_t thread;
+    net->count = every(small_every, net->step)          ? net->n / 4
+                 : grow_at != 0 && net->step >= grow_at ? net->n
+                                                        : net->n / 2;
+    net->no_update = every(skip_every, net->step);
+    run_forward(net);
+    if (net->step == fail_at)
+        fail_once(net);
+    if (net->step == hide_at)
+        upload_table(net);
+    if (net->table != NULL) {
+        through_table<<<2, THREADS>>>(net->table, layers, net->count);
+        CHECK(cudaGetLastError());
+    }
+    if (every(log_every, net->step))
+        printf("log %.9g\n", read_sum(net, net->a[layers / 2]));
+    float top = read_sum(net, net->a[layers]);
+    if (every(eval_every, net->step)) {
+        free_activations(net);
+    } else if (two_threads) {
+        pthread_create(&thread, NULL, backward_thread, net);
+        pthread_join(thread, NULL);
+    } else {
+        run_backward(net);
+    }
+    float bottom = read_sum(net, net->w[0]);
+    printf("step %d sums %.9g %.9g\n", net->step, top, bottom);
+}
+
+static void parse(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int *value;
+        int flag;
+    } options[] = {
+        {"--steps", &steps, 0},     {"--layers", &layers, 0},       {"--mib", &mib, 0},
+        {"--eval", &eval_every, 0}, {"--small", &small_every, 0},   {"--skip", &skip_every, 0},
+        {"--grow", &grow_at, 0},    {"--fail", &fail_at, 0},        {"--hide", &hide_at, 0},
+        {"--log", &log_every, 0},   {"--streams", &two_streams, 1}, {"--threads", &two_threads, 1},
+    };
+    for (int i = 1; i < argc; i++) {
+        unsigned o = 0, count = sizeof(options) / sizeof(options[0]);
+        while (o < count && strcmp(argv[i], options[o].name) != 0)
+            o++;
+        if (o == count || (!options[o].flag && i + 1 == argc)) {
+            fprintf(stderr, "steps: unknown option %s\n", argv[i]);
+            exit(64);
+        }
+        *options[o].value = options[o].flag ? 1 : atoi(argv[++i]);
+    }
+    if (layers < 1 || layers > LAYERS_MAX || mib < 1 || steps < 1)
+        exit(64);
+}
+
+int main(int argc, char **argv)
+{
+    static struct net net;
+    parse(argc, argv);
+    net.n = mib * (1 << 20) / (int)sizeof(float) * 2;
+    CHECK(cudaMalloc((void **)&net.result, sizeof(float)));
+    CHECK(cudaStreamCreateWithFlags(&net.side, cudaStreamNonBlocking));
+    CHECK(cudaEventCreateWithFlags(&net.main_done, cudaEventDisableTiming));
+    CHECK(cudaEventCreateWithFlags(&net.side_done, cudaEventDisableTiming));
+    for (int l = 0; l < layers; l++) {
+        CHECK(cudaMalloc((void **)&net.w[l], sizeof(float) * net.n));
+        CHECK(cudaMalloc((void **)&net.m[l], sizeof(float) * net.n));
+        fill<<<2, THREADS>>>(net.w[l], net.n, 0.1f * (float)l);
+        CHECK(cudaGetLastError());
+        CHECK(cudaMemset(net.m[l], 0, sizeof(float) * net.n));
+    }
+    for (net.step = 1; net.step <= steps; net.step++)
+        run_step(&net);
+    net.count = net.n;
+    for (int l = 0; l < layers; l++)
+        printf("weights %d %.9g %.9g\n", l, read_sum(&net, net.w[l]), read_sum(&net, net.m[l]));
+    for (int l = 0; l < layers; l++) {
+        CHECK(cudaFree(net.w[l]));
+        CHECK(cudaFree(net.m[l]));
+    }
+    CHECK(cudaFree(net.result));
+    return 0;
+}
