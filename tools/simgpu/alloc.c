@@ -215,6 +215,7 @@ CUresult simgpu_cuMemFree_v2(CUdeviceptr ptr)
     CUresult result = simgpu_cuCtxSynchronize();
     if (result != CUDA_SUCCESS)
         return result;
+    simgpu_pool_forget(ptr);
     return simgpu_alloc_free(ptr);
 }
 

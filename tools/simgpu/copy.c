@@ -62,9 +62,9 @@ static void drop_copy(struct simgpu_op *op)
 }
 
 static const struct simgpu_op_type copy_types[] = {
-    [SIMGPU_ENGINE_HTOD] = {"copy HtoD", run_copy, drop_copy},
-    [SIMGPU_ENGINE_DTOH] = {"copy DtoH", run_copy, drop_copy},
-    [SIMGPU_ENGINE_COMPUTE] = {"copy DtoD", run_copy, drop_copy},
+    [SIMGPU_ENGINE_HTOD] = {"copy HtoD", run_copy, drop_copy, NULL},
+    [SIMGPU_ENGINE_DTOH] = {"copy DtoH", run_copy, drop_copy, NULL},
+    [SIMGPU_ENGINE_COMPUTE] = {"copy DtoD", run_copy, drop_copy, NULL},
 };
 
 /* Gathers the rows of a pageable source into one block, as the driver's staging buffer does. */

@@ -14,8 +14,8 @@ static CUresult run_nothing(struct simgpu_op *op, uint64_t *duration_ns)
     return CUDA_SUCCESS;
 }
 
-static const struct simgpu_op_type record_type = {"event record", run_nothing, NULL};
-static const struct simgpu_op_type wait_type = {"event wait", run_nothing, NULL};
+static const struct simgpu_op_type record_type = {"event record", run_nothing, NULL, NULL};
+static const struct simgpu_op_type wait_type = {"event wait", run_nothing, NULL, NULL};
 
 static struct simgpu_event *event_of(CUevent handle)
 {

@@ -29,7 +29,7 @@ static void drop_launch(struct simgpu_op *op)
     free(op->u.launch);
 }
 
-static const struct simgpu_op_type launch_type = {"kernel", run_launch, drop_launch};
+static const struct simgpu_op_type launch_type = {"kernel", run_launch, drop_launch, NULL};
 
 struct request {
     CUfunction f;
@@ -160,7 +160,7 @@ static CUresult run_host(struct simgpu_op *op, uint64_t *duration_ns)
     return CUDA_SUCCESS;
 }
 
-static const struct simgpu_op_type host_type = {"host function", run_host, NULL};
+static const struct simgpu_op_type host_type = {"host function", run_host, NULL, NULL};
 
 static CUresult host_function(CUstream stream, CUhostFn fn, CUstreamCallback callback, void *data)
 {

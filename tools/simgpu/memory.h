@@ -73,6 +73,9 @@ CUresult simgpu_alloc_free(CUdeviceptr ptr);
 /* The allocation of cuMemAlloc around an address; false if there is none. */
 bool simgpu_alloc_range(uint64_t address, uint64_t *base, uint64_t *bytes);
 
+/* pool.c: an allocation is gone, whoever freed it. */
+void simgpu_pool_forget(CUdeviceptr ptr);
+
 /* host.c */
 struct simgpu_host_range {
     uint64_t start, bytes;

@@ -15,6 +15,7 @@ static size_t queued[SIMGPU_MAX_DEVICES];
 static uint32_t mark;
 static uint64_t next_id;
 static bool running;
+static uint64_t progress = 1; /* operations run; a stalled one is tried again after the next */
 
 static bool edge_add(struct simgpu_edges *e, struct simgpu_op *op)
 {
@@ -127,7 +128,8 @@ struct simgpu_op *simgpu_op_new(struct simgpu_stream *stream, const struct simgp
     return op;
 }
 
-static void execute(struct simgpu_op *op)
+/* False: it cannot run yet. */
+static bool execute(struct simgpu_op *op)
 {
     uint64_t duration = 0;
     CUresult result = CUDA_SUCCESS;
@@ -142,6 +144,12 @@ static void execute(struct simgpu_op *op)
             simgpu_races_end();
     }
     running = false;
+    if (result == SIMGPU_OP_AGAIN) {
+        op->stalled = progress;
+        ready_add(op);
+        return false;
+    }
+    progress++;
     if (op->type->drop != NULL)
         op->type->drop(op);
     if (result != CUDA_SUCCESS && op->device->sticky == CUDA_SUCCESS) {
@@ -179,6 +187,7 @@ static void execute(struct simgpu_op *op)
     simgpu_stream_op_gone(op->stream);
     op->stream = NULL;
     simgpu_op_release(op);
+    return true;
 }
 
 /* Picks among the ready operations (with NEEDED, among those that carry the current mark). Streams have
@@ -192,7 +201,7 @@ static struct simgpu_op *pick(bool needed)
     uint32_t seen = 0;
     for (size_t i = 0; i < ready_count; i++) {
         struct simgpu_op *op = ready[i];
-        if (needed && op->mark != mark)
+        if ((needed && op->mark != mark) || op->stalled == progress)
             continue;
         seen++;
         if (best == NULL || (uniform ? simgpu_random() % seen == 0
@@ -242,8 +251,10 @@ static void run_until(struct simgpu_op *goal)
     while (!goal->done) {
         bool needed = others == 0 || (simgpu_random() & 0xff) >= others;
         struct simgpu_op *op = pick(needed);
+        if (op == NULL && needed)
+            op = pick(false); /* a value may have to be written elsewhere first */
         if (op == NULL)
-            break;
+            break; /* everything left waits for a value that the host has yet to write */
         execute(op);
     }
 }
@@ -292,8 +303,11 @@ CUresult simgpu_op_drain(struct simgpu_device *device)
             break;
         simgpu_op_hold(last);
         run_until(last);
+        bool done = last->done;
         simgpu_races_host_saw(last);
         simgpu_op_release(last);
+        if (!done)
+            return CUDA_ERROR_LAUNCH_TIMEOUT;
     }
     return device != NULL ? device->sticky : CUDA_SUCCESS;
 }
@@ -325,6 +339,10 @@ void simgpu_op_submit(struct simgpu_op *op)
             break;
         execute(chosen);
     }
-    while (queued[ordinal] > simgpu_config.queue_cap && ready_count > 0)
-        execute(pick(false));
+    for (struct simgpu_op *chosen; queued[ordinal] > simgpu_config.queue_cap;) {
+        chosen = pick(false);
+        if (chosen == NULL)
+            break;
+        execute(chosen);
+    }
 }

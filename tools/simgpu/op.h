@@ -22,6 +22,8 @@ struct simgpu_op_type {
     /* Does the work and says how long it took; false after a device fault. */
     CUresult (*run)(struct simgpu_op *op, uint64_t *duration_ns);
     void (*drop)(struct simgpu_op *op); /* frees the payload; may be NULL */
+    /* Gives TO a payload of its own, for a graph that is launched many times; NULL: plain copy. */
+    bool (*copy)(struct simgpu_op *to, const struct simgpu_op *from);
 };
 
 struct simgpu_edges {
@@ -44,6 +46,14 @@ struct simgpu_set {
     uint32_t value, element;
 };
 
+struct simgpu_value {
+    uint64_t address, value, seen;
+    uint32_t bytes, flags;
+};
+
+/* From run: not yet; try again after something else has run. */
+#define SIMGPU_OP_AGAIN ((CUresult)-1)
+
 struct simgpu_launch;
 
 struct simgpu_op {
@@ -55,6 +65,7 @@ struct simgpu_op {
     uint32_t refs, waiting; /* waiting: edges from unexecuted operations, plus one until submitted */
     uint32_t ready_slot;
     uint32_t mark;
+    uint64_t stalled; /* count of progress at which it could not run */
     uint32_t slot;   /* of its stream in clocks (races.h) */
     uint32_t *clock; /* NULL unless races are looked for */
     const char *launch_name; /* of the kernel */
@@ -64,6 +75,7 @@ struct simgpu_op {
     union {
         struct simgpu_copy copy;
         struct simgpu_set set;
+        struct simgpu_value value;
         struct simgpu_launch *launch;
         struct {
             CUhostFn fn;

@@ -36,7 +36,7 @@ static CUresult run_set(struct simgpu_op *op, uint64_t *duration_ns)
     return simgpu_fault_guard(set_body, &op->u.set);
 }
 
-static const struct simgpu_op_type set_type = {"memset", run_set, NULL};
+static const struct simgpu_op_type set_type = {"memset", run_set, NULL, NULL};
 
 static CUresult set(CUdeviceptr dst, uint32_t value, uint32_t element, size_t width, size_t height,
                     size_t pitch, CUstream stream, bool async)
