@@ -62,6 +62,7 @@ static void finish_line(const struct spill_engine *e)
     };
     const struct spill_account *a = &e->account;
     char planned[32], achieved[32], out[32], in[32], step[32], stall[32], why[160];
+    char timed[80];
     uint64_t measured = a->steps_timed == 0 ? 0 : a->step_ns_sum / a->steps_timed, total = 0;
     size_t n = 0;
     why[0] = '\0';
@@ -73,17 +74,21 @@ static void finish_line(const struct spill_engine *e)
     }
     if (n > 0)
         spill_fmt(why + n, sizeof(why) - n, ")");
-    spill_log(
-        SPILL_LOG_INFO,
-        "peak %s planned, %s achieved; %s moved out, %s in; %llu iterations replayed, step %s "
-        "(stalls %s); %llu fallbacks%s",
-        spill_size_format(a->planned_peak_bytes, planned, sizeof(planned)),
-        spill_size_format(e->dev.peak_bytes, achieved, sizeof(achieved)),
-        spill_size_format(e->dev.out_bytes, out, sizeof(out)),
-        spill_size_format(e->dev.in_bytes, in, sizeof(in)), (unsigned long long)a->replayed,
-        format_ms(measured, step, sizeof(step)),
-        format_ms(measured > a->compute_ns ? measured - a->compute_ns : 0, stall, sizeof(stall)),
-        (unsigned long long)total, why);
+    if (measured == 0)
+        spill_fmt(timed, sizeof(timed), "no three in a row to time");
+    else
+        spill_fmt(timed, sizeof(timed), "step %s (stalls %s)",
+                  format_ms(measured, step, sizeof(step)),
+                  format_ms(measured > a->compute_ns ? measured - a->compute_ns : 0, stall,
+                            sizeof(stall)));
+    spill_log(SPILL_LOG_INFO,
+              "peak %s planned, %s achieved; %s moved out, %s in; %llu iterations replayed, %s; "
+              "%llu fallbacks%s",
+              spill_size_format(a->planned_peak_bytes, planned, sizeof(planned)),
+              spill_size_format(e->dev.peak_bytes, achieved, sizeof(achieved)),
+              spill_size_format(e->dev.out_bytes, out, sizeof(out)),
+              spill_size_format(e->dev.in_bytes, in, sizeof(in)), (unsigned long long)a->replayed,
+              timed, (unsigned long long)total, why);
 }
 
 void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls)

@@ -92,9 +92,14 @@ char *spill_hostpool_take(struct spill_hostpool *pool)
             pages = 1; /* the last pages under the limit */
             chunk = map_chunk(pool, pool->page_bytes);
         }
-        if (chunk.base == NULL ||
-            SPILL_HEAP_GROW(pool->free_pages, pool->free_cap, pool->free_count + pages) != 0)
+        if (chunk.base == NULL)
             return NULL;
+        if (SPILL_HEAP_GROW(pool->free_pages, pool->free_cap, pool->free_count + pages) != 0 ||
+            SPILL_HEAP_GROW(pool->chunks, pool->chunk_cap, (size_t)pool->chunk_count + 1) != 0) {
+            unmap_chunk(pool, &chunk);
+            return NULL;
+        }
+        pool->chunks[pool->chunk_count++] = chunk;
         for (size_t i = pages; i-- > 0;)
             pool->free_pages[pool->free_count++] = chunk.base + i * pool->page_bytes;
     }
@@ -105,6 +110,30 @@ void spill_hostpool_give(struct spill_hostpool *pool, char *page)
 {
     if (SPILL_HEAP_GROW(pool->free_pages, pool->free_cap, (size_t)pool->free_count + 1) == 0)
         pool->free_pages[pool->free_count++] = page;
+}
+
+static bool inside(const struct spill_hostchunk *chunk, const char *page)
+{
+    return page >= chunk->base && page < chunk->base + chunk->bytes;
+}
+
+void spill_hostpool_trim(struct spill_hostpool *pool)
+{
+    for (uint32_t c = pool->chunk_count; c-- > 0;) {
+        struct spill_hostchunk *chunk = &pool->chunks[c];
+        size_t unused = 0;
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < pool->free_count; i++)
+            unused += inside(chunk, pool->free_pages[i]) ? pool->page_bytes : 0;
+        if (unused != chunk->bytes)
+            continue;
+        for (uint32_t i = 0; i < pool->free_count; i++)
+            if (!inside(chunk, pool->free_pages[i]))
+                pool->free_pages[kept++] = pool->free_pages[i];
+        pool->free_count = kept;
+        unmap_chunk(pool, chunk);
+        *chunk = pool->chunks[--pool->chunk_count];
+    }
 }
 
 struct spill_hostchunk spill_hostpool_slab(struct spill_hostpool *pool, size_t bytes)

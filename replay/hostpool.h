@@ -20,6 +20,9 @@ struct spill_hostpool {
     uint64_t bytes; /* mapped now */
     uint64_t peak_bytes;
     size_t page_bytes;
+    struct spill_hostchunk *chunks; /* of single pages */
+    size_t chunk_cap;
+    uint32_t chunk_count;
     char **free_pages; /* stack */
     size_t free_cap;
     uint32_t free_count;
@@ -31,6 +34,9 @@ void spill_hostpool_boot(struct spill_hostpool *pool, uint64_t limit, size_t pag
 /* A page, NULL when the limit or the machine's memory is reached. */
 char *spill_hostpool_take(struct spill_hostpool *pool);
 void spill_hostpool_give(struct spill_hostpool *pool, char *page);
+
+/* Gives chunks back to the system none of whose pages is in use. May wait for the device. */
+void spill_hostpool_trim(struct spill_hostpool *pool);
 
 /* A pinned slab of BYTES; base NULL when it cannot be had (then errors were said). */
 struct spill_hostchunk spill_hostpool_slab(struct spill_hostpool *pool, size_t bytes);

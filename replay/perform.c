@@ -225,6 +225,8 @@ CUresult spill_perform_settle(struct spill_perform *perform, struct spill_device
         }
     if (result != CUDA_SUCCESS)
         unbind(perform, dev);
+    else
+        spill_hostpool_trim(&dev->host); /* what the pager had out is in the slab now */
     return result;
 }
 

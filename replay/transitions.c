@@ -280,8 +280,10 @@ static void start_planning(struct spill_engine *e, uint32_t period)
     }
     uint32_t limit = spill_device_frame_limit(&e->dev);
     uint64_t frames = limit > e->dev.slab_pages ? limit - e->dev.slab_pages : 0;
-    if (spill_planner_start(&e->planner, &it, frames << e->dev.page_shift, e->dev.host.limit) !=
-        SPILL_OK)
+    /* What the pager has out now stays until the plan's slab is filled. */
+    spill_hostpool_trim(&e->dev.host);
+    uint64_t host = e->dev.host.limit - e->dev.host.bytes;
+    if (spill_planner_start(&e->planner, &it, frames << e->dev.page_shift, host) != SPILL_OK)
         return;
     e->planned_period = period;
     e->planned_at = e->rec.record_count;
@@ -290,11 +292,32 @@ err_iteration:
     spill_iteration_free(&it);
 }
 
+static void say_no_plan(const struct spill_engine *e)
+{
+    const struct spill_planner *planner = &e->planner;
+    char size[32];
+    uint64_t slabs = (uint64_t)e->dev.slab_pages << e->dev.page_shift;
+    if (planner->status == SPILL_ERR_INFEASIBLE &&
+        planner->obstacle.bytes_needed <= planner->gpu_budget)
+        spill_log_once(SPILL_LOG_WARN,
+                       "no plan keeps within the %s of pinned host memory that are left: raise "
+                       "SPILLWAY_HOST_MEM (--host-mem); paging on demand, slowly",
+                       spill_size_format(planner->host_budget, size, sizeof(size)));
+    else if (planner->status == SPILL_ERR_INFEASIBLE)
+        spill_log_once(
+            SPILL_LOG_WARN,
+            "no plan keeps within the GPU budget, the smallest one is %s: raise "
+            "SPILLWAY_GPU_MEM (--gpu-mem); paging on demand, slowly",
+            spill_size_format(planner->obstacle.bytes_needed + slabs, size, sizeof(size)));
+    else
+        spill_log_once(SPILL_LOG_WARN, "planning failed (%s); paging on demand, slowly",
+                       spill_status_text(planner->status));
+}
+
 /* The planner has answered. */
 static void take_plan(struct spill_engine *e, bool border)
 {
     struct spill_planner *planner = &e->planner;
-    char need[32];
     if (planner->status == SPILL_OK && planner->script == NULL) {
         e->recording = e->rec.timing = false; /* it all fits: nothing to learn, nothing to move */
         e->paged_at_rest = e->dev.paged_out_bytes;
@@ -304,13 +327,7 @@ static void take_plan(struct spill_engine *e, bool border)
         spill_script_free(planner->script); /* the program went on otherwise meanwhile */
     } else {
         give_up(e);
-        spill_log_once(SPILL_LOG_WARN,
-                       "no plan keeps within the budget (%s; the smallest budget is %s): paging on "
-                       "demand, slowly",
-                       spill_status_text(planner->status),
-                       spill_size_format(planner->obstacle.bytes_needed +
-                                             ((uint64_t)e->dev.slab_pages << e->dev.page_shift),
-                                         need, sizeof(need)));
+        say_no_plan(e);
     }
 }
 
