@@ -1,24 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # From the fifth step on: no memory-management call at the driver, and data moved both ways in every step.
+# Marks are kernel launches: what happens between the first launch of a step and that of the next is the
+# step's.
 . "$SRC/tests/helpers.sh"
 run_ample
 half=$(share 50)
-SIMGPU_MEM=$half SIMGPU_REPORT=report.json SIMGPU_MARK=cuMemcpyDtoH_v2 "$SPILLWAY" run "$MLP" $FEW >out ||
+kernels_of() { # STEPS
+    SIMGPU_REPORT=kernels.json "$MLP" $FEW --steps "$1" >/dev/null
+    report kernels.json .kernels
+}
+one=$(kernels_of 1)
+launches=$(($(kernels_of 2) - one))
+SIMGPU_MEM=$half SIMGPU_REPORT=report.json SIMGPU_MARK=cuLaunchKernel "$SPILLWAY" run "$MLP" $FEW >out ||
     fail "exit status $?"
 same losses out
 marks=$(report report.json '.marks | length')
-# A mark a step, and the last one of the accuracy, which is no step.
-[ "$marks" -eq 11 ] || fail "$marks marks instead of 11"
-report report.json '[.marks, .marks[1:]] | transpose | .[:-1][] |
-    "\(.[1].memory_management_calls - .[0].memory_management_calls) \(.[1].bytes_htod - .[0].bytes_htod) \(
-       .[1].bytes_dtoh - .[0].bytes_dtoh) \(.[1].virtual_ns - .[0].virtual_ns)"' >steps
-# Line n is step n + 1.
-awk '{ printf "step %d: %s calls, %s in, %s out, %s ns\n", NR + 1, $1, $2, $3, $4 }' steps
-[ "$(wc -l <steps)" -eq 9 ] || fail "$(wc -l <steps) steps"
-awk 'NR >= 4 && $1 != 0 { exit 1 }' steps && echo "ok no memory management" || fail "memory management"
-awk -v page=$PAGE 'NR >= 4 && ($2 < page || $3 < page) { exit 1 }' steps && echo "ok moves in every step" ||
-    fail "a step moved nothing"
-awk 'NR == 4 { t = $2 } NR > 4 && $2 != t { exit 1 }' steps && echo "ok the same moves in every step" ||
-    fail "steps differ"
+[ "$marks" -eq $((one + 9 * launches)) ] || fail "$marks launches instead of $((one + 9 * launches))"
+report report.json "[.marks[range(0; 10 * $launches + 1; $launches)]] | [., .[1:]] | transpose | .[:-1][] |
+    [.[1].memory_management_calls - .[0].memory_management_calls, .[1].bytes_htod - .[0].bytes_htod,
+     .[1].bytes_dtoh - .[0].bytes_dtoh, .[1].virtual_ns - .[0].virtual_ns] | map(tostring) | join(\" \")" >steps
+awk '{ printf "# step %d: %s calls, %s bytes in, %s out, %s ns\n", NR, $1, $2, $3, $4 }' steps
+[ "$(wc -l <steps)" -eq 10 ] || fail "$(wc -l <steps) steps"
+# The last step ends with the first launch of the evaluation, which is no longer the plan's.
+awk 'NR >= 5 && NR <= 9 && $1 != 0 { exit 1 }' steps && echo "ok no memory management" ||
+    fail "memory management in steps 5 to 9"
+awk -v page=$PAGE 'NR >= 5 && NR <= 9 && ($2 < page || $3 < page) { exit 1 }' steps &&
+    echo "ok moves in every step" || fail "a step moved nothing"
+# What is queued may run a step later, so single steps differ; sums do not.
+awk 'NR >= 5 && NR <= 9 { i += $2; o += $3 } END { exit !(i > o * 0.7 && o > i * 0.7) }' steps &&
+    echo "ok as much in as out" || fail "more one way than the other"
 exit $failed

@@ -6,6 +6,8 @@
  * step, weights, momentum and the data set stay. Sums run in a fixed order (no float atomics), so
  * two runs print the same digits; a wrong byte anywhere shows in the loss sooner or later.
  *
+ * With --late it reads its losses back after the last step only: no step then waits for the GPU.
+ *
  * Most kernels give a thread a whole row of the batch: wide buffers, few operations a byte. */
 #include <cuda_runtime.h>
 
@@ -394,10 +396,10 @@ static float *layer_backward(struct model *m, int i, const float *x, float *dz, 
     return dx;
 }
 
-static float train_step(struct model *m, const float *images, const int *labels, float *device_loss,
-                        int rows, unsigned step)
+/* Leaves the loss in *DEVICE_LOSS. */
+static void train_step(struct model *m, const float *images, const int *labels, float *device_loss,
+                       int rows, unsigned step)
 {
-    float loss;
     float *x = device_array<float>((size_t)rows * PIXELS);
     augment<<<blocks(rows), THREADS>>>(images, x, rows, step);
     CHECK(cudaGetLastError());
@@ -424,8 +426,6 @@ static float train_step(struct model *m, const float *images, const int *labels,
         free_saved(m, i - 1);
     }
     CHECK(cudaFree(x));
-    CHECK(cudaMemcpy(&loss, device_loss, sizeof(loss), cudaMemcpyDeviceToHost));
-    return loss;
 }
 
 static double accuracy(struct model *m, const float *images, const int *labels, int rows)
@@ -530,13 +530,16 @@ static long number(const char *option, const char *text, long least, long most)
 int main(int argc, char **argv)
 {
     const char *data = "tests/data/digits.csv";
-    int steps = 40, rows = 16384;
+    int steps = 40, rows = 16384, late = 0;
     struct model m;
     memset(&m, 0, sizeof(m));
     m.hidden = 4;
     m.rate = 0.3f;
     for (int i = 1; i < argc; i += 2) {
-        if (strcmp(argv[i], "--steps") == 0)
+        if (strcmp(argv[i], "--late") == 0) {
+            late = 1;
+            i--;
+        } else if (strcmp(argv[i], "--steps") == 0)
             steps = (int)number(argv[i], argv[i + 1], 1, 1000000);
         else if (strcmp(argv[i], "--batch") == 0)
             rows = (int)number(argv[i], argv[i + 1], CHUNK, 1 << 22) / CHUNK * CHUNK;
@@ -545,7 +548,8 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--data") == 0 && argv[i + 1] != NULL)
             data = argv[i + 1];
         else {
-            fprintf(stderr, "usage: mlp [--steps N] [--batch N] [--layers N] [--data FILE]\n");
+            fprintf(stderr,
+                    "usage: mlp [--steps N] [--batch N] [--layers N] [--data FILE] [--late]\n");
             return 64;
         }
     }
@@ -560,15 +564,25 @@ int main(int argc, char **argv)
     int *labels = device_copy(host_labels, rows);
     float *test_images = device_copy(d.pixels + train * PIXELS, (size_t)held_out * PIXELS);
     int *test_labels = device_copy(d.labels + train, held_out);
-    float *device_loss = device_array<float>(1);
+    float *losses = (float *)malloc((size_t)steps * sizeof(float));
+    float *device_losses = device_array<float>(steps);
     model_create(&m);
 
     float rate = m.rate;
-    for (int step = 1; step <= steps; step++) {
-        m.rate = rate * (1.0f - (float)(step - 1) / steps);
-        printf("step %d loss %.9g\n", step,
-               train_step(&m, images, labels, device_loss, rows, (unsigned)step));
+    for (int step = 0; step < steps; step++) {
+        m.rate = rate * (1.0f - (float)step / steps);
+        train_step(&m, images, labels, device_losses + step, rows, (unsigned)step + 1);
+        if (late)
+            continue;
+        CHECK(
+            cudaMemcpy(&losses[step], &device_losses[step], sizeof(float), cudaMemcpyDeviceToHost));
+        printf("step %d loss %.9g\n", step + 1, losses[step]);
         fflush(stdout);
+    }
+    if (late) {
+        CHECK(cudaMemcpy(losses, device_losses, steps * sizeof(float), cudaMemcpyDeviceToHost));
+        for (int step = 0; step < steps; step++)
+            printf("step %d loss %.9g\n", step + 1, losses[step]);
     }
     printf("accuracy %.4f\n", accuracy(&m, test_images, test_labels, held_out));
 
@@ -576,11 +590,12 @@ int main(int argc, char **argv)
         CHECK(cudaFree(m.layers[i].w));
         CHECK(cudaFree(m.layers[i].v));
     }
-    CHECK(cudaFree(device_loss));
+    CHECK(cudaFree(device_losses));
     CHECK(cudaFree(test_labels));
     CHECK(cudaFree(test_images));
     CHECK(cudaFree(labels));
     CHECK(cudaFree(images));
+    free(losses);
     free(host_labels);
     free(host_images);
     free(d.labels);

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+# Steps that are not as planned cost time, never a byte: each bend of tests/victims/steps.cu at two
+# budgets, against ample memory; and replay is taken up again afterwards.
+. "$SRC/tests/helpers.sh"
+STEPS=$BUILD/tests/victims/steps
+
+# bend MEM REPLAYED OPTIONS...: the same output, and at least REPLAYED iterations replayed in all.
+bend() {
+    mem=$1 least=$2
+    shift 2
+    "$STEPS" "$@" >ample.out || fail "steps $*: fails with ample memory"
+    SIMGPU_SEED=7 SIMGPU_MEM=$mem SIMGPU_REPORT=report.json "$SPILLWAY" run "$STEPS" "$@" >out 2>err ||
+        fail "steps $*, $mem: exit status $?: $(tail -n 1 err)"
+    same "steps $*, $mem" out
+    replayed=$(sed -n 's/.* \([0-9]*\) iterations replayed.*/\1/p' err)
+    [ "${replayed:-0}" -ge "$least" ] || fail "steps $*, $mem: only ${replayed:-0} iterations replayed"
+    [ "$(report report.json .peak_physical_bytes)" -le $((${mem%MiB} * MIB)) ] || fail "steps $*: peak"
+}
+
+for mem in 50MiB 36MiB; do
+    bend $mem 8 --steps 12
+    bend $mem 20 --steps 40 --eval 7
+    bend $mem 12 --steps 40 --small 5
+    bend $mem 8 --steps 30 --skip 4
+    bend $mem 25 --steps 40 --grow 12
+    bend $mem 10 --steps 20 --fail 9
+    bend $mem 15 --steps 30 --log 6
+    bend $mem 12 --steps 20 --streams
+    bend $mem 12 --steps 20 --threads
+    bend $mem 20 --steps 60 --eval 7 --small 11 --streams
+done
+# A pointer table in device memory: what it points to is pinned, and the rest still moves.
+bend 50MiB 15 --steps 30 --hide 9
+exit $failed
