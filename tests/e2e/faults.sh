@@ -27,14 +27,14 @@ for function in cuMemCreate cuMemMap cuMemUnmap cuMemSetAccess cuMemAddressReser
     cuEventCreate cuEventRecord cuEventElapsedTime cuEventSynchronize cuCtxSynchronize \
     cuFuncGetParamInfo cuFuncGetName cuMemGetAllocationGranularity cuCtxGetDevice cuMemGetInfo_v2 \
     cuDeviceGetAttribute; do
-    for nth in 1 2 3 5 9 17 40 80 130 200 300; do
+    for nth in 1 2 5 17 80 200; do
         try $function:$nth
     done
 done
 echo "# $went_on went on, $gave_up got an error"
 # A test in which no fault ever showed would test nothing, nor one in which none was survived.
-[ $gave_up -gt 30 ] || fail "only $gave_up faults showed"
-[ $went_on -gt 50 ] || fail "only $went_on faults were survived"
+[ $gave_up -gt 20 ] || fail "only $gave_up faults showed"
+[ $went_on -gt 30 ] || fail "only $went_on faults were survived"
 # Memory that cannot be pinned, ever: slower, and right.
 try 'cuMemHostRegister_v2:*'
 grep -q 'cannot pin' err || fail "nothing said about memory that cannot be pinned"
