@@ -26,7 +26,9 @@ struct run_arcs {
     uint32_t first; /* index into arcs */
     uint32_t count;
     uint32_t length;
-    uint64_t *map; /* one bit an op: where it stays */
+    uint64_t
+        *map; /* one bit an op: where it stays; words [word_first, word_end) are not all zero */
+    uint32_t word_first, word_end;
 };
 
 struct class
@@ -34,7 +36,11 @@ struct class
     struct arc *arcs; /* sorted */
     uint32_t arc_count, arc_room;
     uint32_t frame_first, frame_count;
-    uint64_t *map; /* one bit an op: where it is taken */
+};
+
+struct offer {
+    uint64_t wait, slack;
+    uint32_t class;
 };
 
 struct painter {
@@ -50,9 +56,10 @@ struct painter {
     uint32_t *order;
     struct class *classes;
     uint32_t class_count, class_room;
-    uint32_t words; /* of a map */
+    uint64_t *taken; /* one bit an op and class; word w of class c is taken[w * class_room + c] */
+    uint32_t words;
     struct offer *offers;
-    uint32_t offer_room;
+    uint64_t *busy;
 };
 
 static void map_set(uint64_t *map, uint32_t first, uint32_t end)
@@ -148,8 +155,15 @@ static void add_run(struct painter *p, uint32_t b, uint32_t page, uint32_t pages
     }
     qsort(p->arcs + span->first, span->count, sizeof(struct arc), compare_arcs);
     span->map = spill_arena_alloc(p->arena, p->words, sizeof(uint64_t));
-    for (uint32_t a = span->first; a < p->arc_count && span->map != NULL; a++)
+    if (span->map == NULL)
+        return;
+    for (uint32_t a = span->first; a < p->arc_count; a++)
         map_set(span->map, p->arcs[a].first, p->arcs[a].end);
+    span->word_end = p->words;
+    while (span->word_end > 0 && span->map[span->word_end - 1] == 0)
+        span->word_end--;
+    while (span->word_first < span->word_end && span->map[span->word_first] == 0)
+        span->word_first++;
 }
 
 static int compare_u32(const void *left, const void *right)
@@ -241,16 +255,24 @@ static bool build_runs(struct painter *p)
     return true;
 }
 
-static bool is_free(const struct painter *p, const struct class *class, const struct run_arcs *span)
+/* Marks in BUSY the classes that are taken where the run stays. */
+static void mark_busy(const struct painter *p, const struct run_arcs *span, uint64_t *busy)
 {
-    for (uint32_t w = 0; w < p->words; w++)
-        if ((class->map[w] & span->map[w]) != 0)
-            return false;
-    return true;
+    memset(busy, 0, p->class_count * sizeof(*busy));
+    for (uint32_t w = span->word_first; w < span->word_end; w++) {
+        const uint64_t *taken = p->taken + (size_t)w * p->class_room;
+        uint64_t wanted = span->map[w];
+
+        if (wanted == 0)
+            continue;
+        for (uint32_t c = 0; c < p->class_count; c++)
+            busy[c] |= taken[c] & wanted;
+    }
 }
 
-/* How well the run suits a class that is free for it. WAIT: how long new stays would wait for memory
- * that is still being copied out, and make later ones wait. SLACK: how loosely the run fits. */
+/* How well the run suits a class that is free for it. WAIT: how long new stays would wait for
+ * memory that is still being copied out, and make later ones wait. SLACK: how loosely the run fits.
+ */
 static void rate(const struct painter *p, const struct class *class, const struct run_arcs *span,
                  uint64_t *wait, uint64_t *slack)
 {
@@ -292,8 +314,9 @@ static void rate(const struct painter *p, const struct class *class, const struc
     }
 }
 
-static bool occupy(struct painter *p, struct class *class, const struct run_arcs *span)
+static bool occupy(struct painter *p, uint32_t c, const struct run_arcs *span)
 {
+    struct class *class = &p->classes[c];
     uint32_t total = class->arc_count + span->count;
 
     if (total > class->arc_room) {
@@ -313,55 +336,86 @@ static bool occupy(struct painter *p, struct class *class, const struct run_arcs
             class->arcs[--to] = p->arcs[span->first + --j];
     }
     class->arc_count = total;
-    for (uint32_t w = 0; w < p->words; w++)
-        class->map[w] |= span->map[w];
+    for (uint32_t w = span->word_first; w < span->word_end; w++)
+        p->taken[(size_t)w * p->class_room + c] |= span->map[w];
     return true;
 }
 
-/* Splits off the frames of CLASS after the first KEEP into a new class with the same arcs. */
+/* Room for one more class. */
+static bool grow(struct painter *p)
+{
+    uint32_t room = 2 * p->class_room + 64;
+    struct class *classes;
+    uint64_t *taken;
+
+    if (p->class_count < p->class_room)
+        return true;
+    classes = spill_arena_alloc(p->arena, room, sizeof(*classes));
+    taken = spill_arena_alloc(p->arena, (size_t)room * p->words, sizeof(*taken));
+    p->offers = spill_arena_alloc(p->arena, room, sizeof(*p->offers));
+    p->busy = spill_arena_alloc(p->arena, room, sizeof(*p->busy));
+    if (p->arena->failed)
+        return false;
+    if (p->class_count > 0) {
+        memcpy(classes, p->classes, p->class_count * sizeof(*classes));
+        for (uint32_t w = 0; w < p->words; w++)
+            memcpy(taken + (size_t)w * room, p->taken + (size_t)w * p->class_room,
+                   p->class_count * sizeof(*taken));
+    }
+    p->classes = classes;
+    p->taken = taken;
+    p->class_room = room;
+    return true;
+}
+
+/* Splits off the frames of class C after the first KEEP into a new class with the same arcs. */
 static bool split(struct painter *p, uint32_t c, uint32_t keep)
 {
     struct class *rest;
 
-    if (p->class_count == p->class_room) {
-        uint32_t room = p->class_room * 2 + 16;
-        struct class *larger = spill_arena_alloc(p->arena, room, sizeof(*larger));
-
-        if (larger == NULL)
-            return false;
-        if (p->class_count > 0)
-            memcpy(larger, p->classes, p->class_count * sizeof(*larger));
-        p->classes = larger;
-        p->class_room = room;
-    }
-    rest = &p->classes[p->class_count++];
-    *rest = p->classes[c];
-    rest->map = spill_arena_alloc(p->arena, p->words, sizeof(uint64_t));
-    if (rest->map == NULL)
+    if (!grow(p))
         return false;
-    memcpy(rest->map, p->classes[c].map, p->words * sizeof(uint64_t));
+    rest = &p->classes[p->class_count];
+    *rest = p->classes[c];
     rest->frame_first += keep;
     rest->frame_count -= keep;
-    rest->arc_room = 0; /* shared with CLASS until one of them grows */
+    rest->arc_room = 0; /* shared with class C until one of them grows */
     p->classes[c].arc_room = 0;
     p->classes[c].frame_count = keep;
+    for (uint32_t w = 0; w < p->words; w++)
+        p->taken[(size_t)w * p->class_room + p->class_count] =
+            p->taken[(size_t)w * p->class_room + c];
+    p->class_count++;
     return true;
 }
 
-struct offer {
-    uint64_t wait, slack;
-    uint32_t class;
-};
-
-static int compare_offers(const void *left, const void *right)
+static bool better(const struct offer *a, const struct offer *b)
 {
-    const struct offer *a = left, *b = right;
-
     if (a->wait != b->wait)
-        return a->wait < b->wait ? -1 : 1;
+        return a->wait < b->wait;
     if (a->slack != b->slack)
-        return a->slack < b->slack ? -1 : 1;
-    return a->class < b->class ? -1 : a->class > b->class;
+        return a->slack < b->slack;
+    return a->class < b->class;
+}
+
+/* Restores the heap (best offer at 0) below entry AT. */
+static void sift(struct offer *heap, uint32_t count, uint32_t at)
+{
+    for (;;) {
+        uint32_t best = at, child = 2 * at + 1;
+        struct offer swap;
+
+        if (child < count && better(&heap[child], &heap[best]))
+            best = child;
+        if (child + 1 < count && better(&heap[child + 1], &heap[best]))
+            best = child + 1;
+        if (best == at)
+            return;
+        swap = heap[at];
+        heap[at] = heap[best];
+        heap[best] = swap;
+        at = best;
+    }
 }
 
 static bool place_run(struct painter *p, uint32_t r)
@@ -371,33 +425,32 @@ static bool place_run(struct painter *p, uint32_t r)
     uint32_t count = 0;
 
     run->placed = 0;
-    if (p->offer_room < p->class_count) {
-        p->offer_room = 2 * p->class_count;
-        p->offers = spill_arena_alloc(p->arena, p->offer_room, sizeof(*p->offers));
-        if (p->offers == NULL)
-            return false;
-    }
+    mark_busy(p, span, p->busy);
     for (uint32_t c = 0; c < p->class_count; c++) {
         struct offer *offer = &p->offers[count];
 
-        if (!is_free(p, &p->classes[c], span))
+        if (p->busy[c] != 0)
             continue;
         rate(p, &p->classes[c], span, &offer->wait, &offer->slack);
         offer->class = c;
         count++;
     }
-    if (count > 0)
-        qsort(p->offers, count, sizeof(*p->offers), compare_offers);
-    for (uint32_t i = 0; i < count && run->placed < run->count; i++) {
-        uint32_t left = run->count - run->placed, c = p->offers[i].class;
+    for (uint32_t i = count / 2; i-- > 0;)
+        sift(p->offers, count, i);
+    while (count > 0 && run->placed < run->count) {
+        uint32_t left = run->count - run->placed, c = p->offers[0].class;
 
         if (p->classes[c].frame_count > left && !split(p, c, left))
             return false;
         for (uint32_t j = 0; j < p->classes[c].frame_count; j++)
             p->plan->frame_of[run->page + run->placed + j] = p->classes[c].frame_first + j;
         run->placed += p->classes[c].frame_count;
-        if (!occupy(p, &p->classes[c], span))
+        if (!occupy(p, c, span))
             return false;
+        if (run->placed < run->count) {
+            p->offers[0] = p->offers[--count];
+            sift(p->offers, count, 0);
+        }
     }
     return true; /* what found no place stays unplaced */
 }
@@ -474,15 +527,11 @@ static uint32_t least_crowded_op(const struct painter *p)
 
 static bool paint(struct painter *p, uint32_t limit, struct spill_frames *frames)
 {
-    p->class_room = 64;
-    p->class_count = limit > 0;
-    p->classes = spill_arena_alloc(p->arena, p->class_room, sizeof(*p->classes));
-    if (p->classes == NULL)
+    p->class_count = p->class_room = 0;
+    if (!grow(p))
         return false;
     p->classes[0].frame_count = limit;
-    p->classes[0].map = spill_arena_alloc(p->arena, p->words, sizeof(uint64_t));
-    if (p->classes[0].map == NULL)
-        return false;
+    p->class_count = limit > 0;
     frames->unplaced = 0;
     for (uint32_t i = 0; i < p->run_count; i++) {
         if (!place_run(p, p->order[i]))

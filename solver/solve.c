@@ -171,8 +171,8 @@ static enum spill_status draft_for(struct job *job, uint32_t budget, bool all)
     return status;
 }
 
-/* Frames for the current draft; false in FITS when LIMIT is too few. TIMED: choose them so that no stay
- * waits for a copy out, even if that takes more of them. */
+/* Frames for the current draft; false in FITS when LIMIT is too few. TIMED: choose them so that no
+ * stay waits for a copy out, even if that takes more of them. */
 static enum spill_status frames_for(struct job *job, uint32_t limit, bool timed, bool *fits)
 {
     struct spill_draft *draft = &job->draft;
@@ -201,7 +201,8 @@ static enum spill_status smallest_frames(struct job *job, uint32_t *frames)
     return status;
 }
 
-/* Pages of the budget to leave unused on the n-th try, in thousandths: room for frames to fit in. */
+/* Pages of the budget to leave unused on the n-th try, in thousandths: room for frames to fit in.
+ */
 static const uint32_t cut_permille[] = {0, 5, 10, 15, 20, 30, 45, 70, 100, 150, 250, 500, 1000};
 #define CUTS (sizeof(cut_permille) / sizeof(cut_permille[0]))
 
@@ -266,8 +267,8 @@ static enum spill_status solve(struct job *job, struct spill_plan **plan,
         return status;
     if (!found) {
         if (obstacle != NULL)
-            *obstacle = (struct spill_solve_obstacle){prep->widest_op,
-                                                      frames * prep->problem->page_bytes};
+            *obstacle =
+                (struct spill_solve_obstacle){prep->widest_op, frames * prep->problem->page_bytes};
         return SPILL_ERR_INFEASIBLE;
     }
     *plan = keep_plan(&best.plan, prep);
