@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pages ORDER COUNT: that many one-page handles mapped at as many addresses, a few of them written and read.
+// pages ORDER COUNT: that many one-page handles mapped at as many addresses, a few of them written
+// and read.
 #include <cuda.h>
 #include <cstdio>
 #include <cstdlib>

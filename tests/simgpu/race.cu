@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A producer on one stream, a consumer on another, a copy back on a third. With -DFORGET=n the n-th wait is
-// left out: the program is then wrong, and the simulator must show it under some seed.
+// A producer on one stream, a consumer on another, a copy back on a third. With -DFORGET=n the n-th
+// wait is left out: the program is then wrong, and the simulator must show it under some seed.
 #include <cuda_runtime.h>
 #include <cstdio>
 #include <cstdlib>

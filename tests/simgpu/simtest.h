@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A conformance program is a list of cases, each run in a child of its own, so that a sticky error or a
-// crash ends one case only. The parent never touches CUDA. One line a case: "ok NAME", "not ok NAME - why",
-// "skip NAME - why". Compiles with simcc and with nvcc; expected values come from the CUDA documentation.
+// A conformance program is a list of cases, each run in a child of its own, so that a sticky error
+// or a crash ends one case only. The parent never touches CUDA. One line a case: "ok NAME", "not ok
+// NAME - why", "skip NAME - why". Compiles with simcc and with nvcc; expected values come from the
+// CUDA documentation.
 #ifndef SIMTEST_H
 #define SIMTEST_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual memory management, as cuda.h and the programming guide (virtual memory management, virtual
-// aliasing) document it.
+// Virtual memory management, as cuda.h and the programming guide (virtual memory management,
+// virtual aliasing) document it.
 #include "simtest.h"
 
 __global__ void write_int(int *p, int v)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuMemAlloc and kin. Large allocations get their own range and frames; small ones share 2 MiB slabs in
- * blocks of 512 bytes, as real drivers do, so that many small buffers cost little physical memory. */
+/* cuMemAlloc and kin. Large allocations get their own range and frames; small ones share 2 MiB
+ * slabs in blocks of 512 bytes, as real drivers do, so that many small buffers cost little physical
+ * memory. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "graph.h"
 #include "memory.h"
 #include "op.h"
 #include "races.h"
@@ -181,6 +183,9 @@ CUresult simgpu_cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (ptr == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult forbidden = simgpu_capture_forbids(NULL);
+    if (forbidden != CUDA_SUCCESS)
+        return forbidden;
     return simgpu_alloc(ctx->device, bytes, ptr);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One implementation, simgpu_<exported name>, per row of api.def, called with the simulator's lock held;
- * and the ids that index counters and costs. */
+/* One implementation, simgpu_<exported name>, per row of api.def, called with the simulator's lock
+ * held; and the ids that index counters and costs. */
 #ifndef SIMGPU_API_H
 #define SIMGPU_API_H
 

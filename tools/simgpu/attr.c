@@ -50,7 +50,8 @@ static struct pointer examine(uint64_t address)
         p.base = p.range = address;
         p.ordinal = current != NULL ? current->device->ordinal : 0;
     }
-    p.ctx = simgpu_devices[p.ordinal].primary.refs > 0 ? &simgpu_devices[p.ordinal].primary : current;
+    p.ctx =
+        simgpu_devices[p.ordinal].primary.refs > 0 ? &simgpu_devices[p.ordinal].primary : current;
     return p;
 }
 
@@ -60,10 +61,10 @@ static CUresult answer(const struct pointer *p, CUpointer_attribute attribute, v
 {
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        PUT(unsigned int, p->known &&p->mapped);
+        PUT(unsigned int, p->known && p->mapped);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-        PUT(unsigned int, p->known &&p->plain);
+        PUT(unsigned int, p->known && p->plain);
         return CUDA_SUCCESS;
     default:
         break;

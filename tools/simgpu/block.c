@@ -77,7 +77,8 @@ static void append(struct simgpu_fiber *f, struct simgpu_fiber ***end)
     *end = &f->next;
 }
 
-static void all_ready(struct simgpu_block *b, struct simgpu_fiber **list, struct simgpu_fiber ***end)
+static void all_ready(struct simgpu_block *b, struct simgpu_fiber **list,
+                      struct simgpu_fiber ***end)
 {
     if (*list != NULL) {
         *b->ready_end = *list;
@@ -161,7 +162,8 @@ static void fiber_main(void)
         *t = at;
         simgpu_call_thaw(run.frozen);
         thread_over(b, self->thread);
-        /* Others ran while this thread waited: those that are ready come first, the rest is theirs. */
+        /* Others ran while this thread waited: those that are ready come first, the rest is theirs.
+         */
         if (self->thread + 1 != b->next || b->ready != NULL)
             break;
         if (++at.x == dim.x) {
@@ -187,8 +189,8 @@ static void enter(struct simgpu_fiber *f)
 static void start_fiber(void)
 {
     struct simgpu_fiber *f = take_fiber();
-    /* As if simgpu_fiber_switch had been called at the start of fiber_main: six saved registers, the
-     * return address, and a slot that keeps the stack aligned as at a function's entry. */
+    /* As if simgpu_fiber_switch had been called at the start of fiber_main: six saved registers,
+     * the return address, and a slot that keeps the stack aligned as at a function's entry. */
     void **sp = f->top;
     *--sp = NULL;
     *--sp = (void *)(uintptr_t)fiber_main;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread block: threads run as plain calls, one after another on one fiber, until one has to wait
- * (barrier, warp exchange, grid barrier); that one then keeps its fiber and the rest goes on with another.
- * A kernel that never waits thus costs a call per thread. */
+/* One thread block: threads run as plain calls, one after another on one fiber, until one has to
+ * wait (barrier, warp exchange, grid barrier); that one then keeps its fiber and the rest goes on
+ * with another. A kernel that never waits thus costs a call per thread. */
 #ifndef SIMGPU_BLOCK_H
 #define SIMGPU_BLOCK_H
 
@@ -44,8 +44,8 @@ struct simgpu_frozen;
 /* The launch that runs now: image, geometry, the frozen call of one thread. */
 void simgpu_block_launch(struct simgpu_devrt *devrt, const struct simgpu_frozen *frozen,
                          const struct simgpu_dim3 *dim);
-/* Starts BLOCK from nothing and runs it until all threads have returned or wait for the grid. False: some
- * wait for what cannot come. */
+/* Starts BLOCK from nothing and runs it until all threads have returned or wait for the grid.
+ * False: some wait for what cannot come. */
 bool simgpu_block_begin(struct simgpu_block *block, struct simgpu_dim3 at);
 /* Lets those that wait for the grid go on. */
 bool simgpu_block_resume(struct simgpu_block *block);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engines of the virtual clock. Operations run in an adversarial order, so an engine books the first
- * gap that is long enough at or after an operation's ready time, not the end of its queue: a late-run
- * operation still lands where a real engine would have had room for it. */
+/* The engines of the virtual clock. Operations run in an adversarial order, so an engine books the
+ * first gap that is long enough at or after an operation's ready time, not the end of its queue: a
+ * late-run operation still lands where a real engine would have had room for it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and memsets. The synchronous forms follow "API synchronization behavior" of the toolkit's
- * documentation, read as sparingly as it allows: a copy from pageable memory has taken its snapshot when
- * the call returns, a copy to host memory is over, a device-to-device copy and a memset are queued. */
+ * documentation, read as sparingly as it allows: a copy from pageable memory has taken its snapshot
+ * when the call returns, a copy to host memory is over, a device-to-device copy and a memset are
+ * queued. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fault.h"
+#include "graph.h"
 #include "memory.h"
 #include "op.h"
 #include "races.h"
@@ -18,6 +20,13 @@ static enum side side_of(uint64_t address)
     if (simgpu_is_device(address))
         return SIDE_DEVICE;
     return simgpu_host_find(address) != NULL ? SIDE_PINNED : SIDE_PAGEABLE;
+}
+
+static enum simgpu_engine engine_of(enum side from, enum side to)
+{
+    if (from == SIDE_DEVICE && to != SIDE_DEVICE)
+        return SIMGPU_ENGINE_DTOH;
+    return from != SIDE_DEVICE && to == SIDE_DEVICE ? SIMGPU_ENGINE_HTOD : SIMGPU_ENGINE_COMPUTE;
 }
 
 static size_t total(const struct simgpu_copy *c)
@@ -91,11 +100,18 @@ static CUresult copy(struct simgpu_stream *s, struct simgpu_copy c, bool async)
     if (total(&c) == 0)
         return CUDA_SUCCESS;
     enum side from = side_of(c.src), to = side_of(c.dst);
-    enum simgpu_engine engine = SIMGPU_ENGINE_COMPUTE;
-    if (from == SIDE_DEVICE && to != SIDE_DEVICE)
-        engine = SIMGPU_ENGINE_DTOH;
-    else if (from != SIDE_DEVICE && to == SIDE_DEVICE)
-        engine = SIMGPU_ENGINE_HTOD;
+    enum simgpu_engine engine = engine_of(from, to);
+    CUresult forbidden = s->legacy ? simgpu_capture_forbids_legacy(s) : CUDA_SUCCESS;
+    if (forbidden != CUDA_SUCCESS)
+        return forbidden;
+    if (s->capture != NULL) {
+        struct simgpu_op *node = simgpu_op_new(s, &copy_types[engine], engine);
+        if (node == NULL)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        node->u.copy = c; /* a pageable source is read when the graph runs */
+        simgpu_op_submit(node);
+        return CUDA_SUCCESS;
+    }
     bool host_only = from != SIDE_DEVICE && to != SIDE_DEVICE;
     bool wait = !async;
     if (from == SIDE_PAGEABLE && to == SIDE_DEVICE) {
@@ -131,10 +147,10 @@ static CUresult line(CUstream stream, uint64_t dst, uint64_t src, size_t bytes, 
 {
     if (simgpu_ctx_current() == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    return copy(simgpu_stream_of(stream),
-                (struct simgpu_copy){
-                    .dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1},
-                async);
+    return copy(
+        simgpu_stream_of(stream),
+        (struct simgpu_copy){.dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1},
+        async);
 }
 
 static bool bad_device(uint64_t address, size_t bytes)
@@ -188,7 +204,8 @@ CUresult simgpu_cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
     return line(NULL, dst, src, bytes, false);
 }
 
-CUresult simgpu_cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream)
+CUresult simgpu_cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t bytes,
+                                     CUstream stream)
 {
     if (bad_device(dst, bytes) || bad_host(src, bytes))
         return CUDA_ERROR_INVALID_VALUE;
@@ -202,7 +219,8 @@ CUresult simgpu_cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t bytes, C
     return line(stream, (uintptr_t)dst, src, bytes, true);
 }
 
-CUresult simgpu_cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
+CUresult simgpu_cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes,
+                                     CUstream stream)
 {
     if (bad_device(src, bytes) || bad_device(dst, bytes))
         return CUDA_ERROR_INVALID_VALUE;
@@ -237,11 +255,9 @@ static bool place(CUmemorytype type, const void *host, CUdeviceptr device, uint6
     return *address != 0;
 }
 
-static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, bool async)
+static CUresult parse_3d(const CUDA_MEMCPY3D *p, struct simgpu_copy *out)
 {
     struct simgpu_copy c = {0};
-    if (simgpu_ctx_current() == NULL)
-        return CUDA_ERROR_INVALID_CONTEXT;
     if (p == NULL || !place(p->dstMemoryType, p->dstHost, p->dstDevice, &c.dst) ||
         !place(p->srcMemoryType, p->srcHost, p->srcDevice, &c.src))
         return CUDA_ERROR_INVALID_VALUE;
@@ -256,7 +272,27 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, bool async)
     c.dst_slice = c.dst_pitch * (p->dstHeight != 0 ? p->dstHeight : p->Height);
     c.src += p->srcXInBytes + p->srcY * c.src_pitch + p->srcZ * c.src_slice;
     c.dst += p->dstXInBytes + p->dstY * c.dst_pitch + p->dstZ * c.dst_slice;
-    return copy(simgpu_stream_of(stream), c, async);
+    *out = c;
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, bool async)
+{
+    struct simgpu_copy c;
+    if (simgpu_ctx_current() == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    CUresult result = parse_3d(p, &c);
+    return result != CUDA_SUCCESS ? result : copy(simgpu_stream_of(stream), c, async);
+}
+
+CUresult simgpu_copy_fill(struct simgpu_op *op, const CUDA_MEMCPY3D *params)
+{
+    CUresult result = parse_3d(params, &op->u.copy);
+    if (result != CUDA_SUCCESS)
+        return result;
+    op->engine = engine_of(side_of(op->u.copy.src), side_of(op->u.copy.dst));
+    op->type = &copy_types[op->engine];
+    return CUDA_SUCCESS;
 }
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *p, CUstream stream, bool async)

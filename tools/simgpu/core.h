@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every part of the simulated driver shares: settings, devices, contexts, the lock, the random
- * sequence and the virtual host clock. All state is guarded by one recursive lock which entry.c takes
- * around every call, so nothing else in this folder locks. */
+ * sequence and the virtual host clock. All state is guarded by one recursive lock which entry.c
+ * takes around every call, so nothing else in this folder locks. */
 #ifndef SIMGPU_CORE_H
 #define SIMGPU_CORE_H
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "graph.h"
 #include "op.h"
 #include "stream.h"
 
@@ -238,7 +239,8 @@ CUresult simgpu_cuCtxSynchronize(void)
     struct simgpu_ctx *c = simgpu_ctx_current();
     if (c == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    return simgpu_stream_wait_all(c, false);
+    CUresult forbidden = simgpu_capture_forbids(NULL);
+    return forbidden != CUDA_SUCCESS ? forbidden : simgpu_stream_wait_all(c, false);
 }
 
 CUresult simgpu_cuCtxGetStreamPriorityRange(int *least, int *greatest)

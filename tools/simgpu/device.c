@@ -158,8 +158,8 @@ CUresult simgpu_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, C
 static CUresult look_up(const char *symbol, void **pfn, int version, cuuint64_t flags,
                         CUdriverProcAddressQueryResult *status)
 {
-    const cuuint64_t known = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
-                             CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    const cuuint64_t known =
+        CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     if (symbol == NULL || pfn == NULL || (flags & ~known) != 0 || flags == known)
         return CUDA_ERROR_INVALID_VALUE;
     bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;

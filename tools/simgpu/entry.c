@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every exported function: take the lock, count, charge the host clock, refuse where a real driver would
- * refuse before looking at arguments, else call the implementation. Nothing here knows what a function
- * does. */
+/* Every exported function: take the lock, count, charge the host clock, refuse where a real driver
+ * would refuse before looking at arguments, else call the implementation. Nothing here knows what a
+ * function does. */
 #include <pthread.h>
 
 #include "core.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and texts of errors. The names are generated from cuda.h by simgpu.mk; the texts of the common
- * ones are written here, the rest is told by its name. */
+/* Names and texts of errors. The names are generated from cuda.h by simgpu.mk; the texts of the
+ * common ones are written here, the rest is told by its name. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events and what waits on them. A record is an operation of its own on its stream, so an event is just
- * a reference to the newest one: waiting "captures the most recent record" by construction. */
+/* Events and what waits on them. A record is an operation of its own on its stream, so an event is
+ * just a reference to the newest one: waiting "captures the most recent record" by construction. */
 #include <stdlib.h>
 
+#include "graph.h"
 #include "stream.h"
 
 static struct simgpu_event *spare;
@@ -38,8 +39,7 @@ CUresult simgpu_cuEventCreate(CUevent *event, unsigned int flags)
         spare = e->next_free;
     else if ((e = malloc(sizeof *e)) == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *e = (struct simgpu_event){
-        .magic = SIMGPU_EVENT_MAGIC, .device = ctx->device, .flags = flags};
+    *e = (struct simgpu_event){.magic = SIMGPU_EVENT_MAGIC, .device = ctx->device, .flags = flags};
     *event = (CUevent)e;
     return CUDA_SUCCESS;
 }
@@ -50,6 +50,7 @@ CUresult simgpu_cuEventDestroy_v2(CUevent handle)
     if (e == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     simgpu_op_release(e->recorded);
+    simgpu_event_uncapture(e);
     e->magic = 0;
     e->next_free = spare;
     spare = e;
@@ -66,6 +67,11 @@ CUresult simgpu_cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned
         return CUDA_ERROR_INVALID_VALUE;
     if (e->device != s->ctx->device)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (s->capture != NULL)
+        return simgpu_capture_record(s, e);
+    if (s->legacy && simgpu_capture_forbids_legacy(s) != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    simgpu_event_uncapture(e);
     struct simgpu_op *op = simgpu_op_new(s, &record_type, SIMGPU_ENGINE_NONE);
     if (op == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -88,6 +94,8 @@ CUresult simgpu_cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned int 
         return CUDA_ERROR_INVALID_HANDLE;
     if ((flags & ~(unsigned int)CU_EVENT_WAIT_EXTERNAL) != 0)
         return CUDA_ERROR_INVALID_VALUE;
+    if (s->capture != NULL || e->capture != NULL)
+        return simgpu_capture_wait(s, e);
     simgpu_stats.stream_waits++;
     if (simgpu_inject_drops_wait() || e->recorded == NULL)
         return CUDA_SUCCESS;
@@ -104,6 +112,8 @@ CUresult simgpu_cuEventQuery(CUevent handle)
     struct simgpu_event *e = event_of(handle);
     if (e == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (e->capture != NULL)
+        return CUDA_ERROR_CAPTURED_EVENT;
     bool over = simgpu_op_query(e->recorded);
     if (e->device->sticky != CUDA_SUCCESS)
         return e->device->sticky;
@@ -115,6 +125,8 @@ CUresult simgpu_cuEventSynchronize(CUevent handle)
     struct simgpu_event *e = event_of(handle);
     if (e == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (e->capture != NULL)
+        return CUDA_ERROR_CAPTURED_EVENT;
     return simgpu_op_wait(e->recorded);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults of device code. The handler runs on its own stack, since device code runs on small ones; it
- * opens pages that wait for their first touch, ends the operation for a real fault in a guarded body, and
- * hands everything else to whoever had the signal before us. */
+/* Faults of device code. The handler runs on its own stack, since device code runs on small ones;
+ * it opens pages that wait for their first touch, ends the operation for a real fault in a guarded
+ * body, and hands everything else to whoever had the signal before us. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>

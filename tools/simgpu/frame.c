@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Physical memory: one memfd per device, cut into 2 MiB frames. Frames are handed out lowest first and
- * in one run where possible, so that neighbouring mappings become one area of the kernel's (65,530 areas
- * are all that a process gets). A frame that was given back is fresh again: its next owner finds poison.
- * Poison is written at first touch, else a large simulated card would need that much real memory. */
+/* Physical memory: one memfd per device, cut into 2 MiB frames. Frames are handed out lowest first
+ * and in one run where possible, so that neighbouring mappings become one area of the kernel's
+ * (65,530 areas are all that a process gets). A frame that was given back is fresh again: its next
+ * owner finds poison. Poison is written at first touch, else a large simulated card would need that
+ * much real memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,10 +100,8 @@ struct simgpu_phys *simgpu_phys_create(struct simgpu_device *device, uint64_t by
     struct simgpu_phys *phys = malloc(sizeof *phys + count * sizeof *phys->frames);
     if (phys == NULL)
         return NULL;
-    *phys = (struct simgpu_phys){.magic = SIMGPU_PHYS_MAGIC,
-                                 .device = device,
-                                 .bytes = count * SIMGPU_PAGE,
-                                 .count = count};
+    *phys = (struct simgpu_phys){
+        .magic = SIMGPU_PHYS_MAGIC, .device = device, .bytes = count * SIMGPU_PAGE, .count = count};
     uint32_t at = find_run(p, count);
     if (at == p->count)
         at = p->lowest;

@@ -173,7 +173,8 @@ CUresult simgpu_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfuncti
         return CUDA_ERROR_INVALID_VALUE;
     for (int size = limit > 0 && limit < 1024 ? limit / 32 * 32 : 1024; size >= 32; size -= 32) {
         size_t shared = dynamic_of != NULL ? dynamic_of(size) : dynamic;
-        CUresult result = simgpu_cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, size, shared);
+        CUresult result =
+            simgpu_cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, size, shared);
         if (result != CUDA_SUCCESS)
             return result;
         if (blocks * size > best_threads) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running one kernel launch: freeze the call, then its blocks, one after another; those of a cooperative
- * launch that waits for the whole grid take turns. */
+/* Running one kernel launch: freeze the call, then its blocks, one after another; those of a
+ * cooperative launch that waits for the whole grid take turns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,7 +163,8 @@ static size_t stack_words(const struct simgpu_function *f)
         else
             in_registers += (f->size[i] + 7) / 8;
     }
-    /* Six registers hold the first ones; what of the rest goes to the stack is for libffi to know. */
+    /* Six registers hold the first ones; what of the rest goes to the stack is for libffi to know.
+     */
     if (in_registers > 6)
         words += in_registers;
     return (words + 7) / 8 * 8;

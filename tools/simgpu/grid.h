@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running one kernel launch: blocks one after another, the threads of a block as plain calls until one
- * of them meets a barrier, as fibers from then on. */
+/* Running one kernel launch: blocks one after another, the threads of a block as plain calls until
+ * one of them meets a barrier, as fibers from then on. */
 #ifndef SIMGPU_GRID_H
 #define SIMGPU_GRID_H
 
@@ -12,7 +12,7 @@ struct simgpu_frozen {
     uint64_t gpr[6];
     double xmm[8];
     void *entry;
-    uint64_t words;   /* of stack, even */
+    uint64_t words; /* of stack, even */
     uint64_t *stack;
 };
 

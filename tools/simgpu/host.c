@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory that the device may reach: allocated by the driver, registered, or managed. With a unified
- * address space its device address is its host address. */
+/* Host memory that the device may reach: allocated by the driver, registered, or managed. With a
+ * unified address space its device address is its host address. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -65,8 +65,8 @@ void simgpu_host_remove(struct simgpu_host_range *range)
     free(range);
 }
 
-/* Pinning is paid by the byte: about 2 GiB/s for allocation, 10 GiB/s for registration of memory that was
- * touched before (notes/peers.md 2.1). */
+/* Pinning is paid by the byte: about 2 GiB/s for allocation, 10 GiB/s for registration of memory
+ * that was touched before (notes/peers.md 2.1). */
 static void charge(size_t bytes, double bytes_per_ns)
 {
     simgpu_host_ns += (uint64_t)((double)bytes / bytes_per_ns);

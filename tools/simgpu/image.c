@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ELF: how big an embedded image is, loading it, and its symbols. Symbols are read from the file itself
- * rather than asked of dlsym, which under a preloaded hook would be one more detour. */
+/* ELF: how big an embedded image is, loading it, and its symbols. Symbols are read from the file
+ * itself rather than asked of dlsym, which under a preloaded hook would be one more detour. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>

@@ -24,8 +24,8 @@ static CUresult parse_code(const char *text)
         return (CUresult)number;
     for (int e = 0; e < 1000; e++) {
         const char *name = simgpu_error_name((CUresult)e);
-        if (name != NULL && (strcmp(name, text) == 0 ||
-                             (strncmp(name, "CUDA_ERROR_", 11) == 0 && strcmp(name + 11, text) == 0)))
+        if (name != NULL && (strcmp(name, text) == 0 || (strncmp(name, "CUDA_ERROR_", 11) == 0 &&
+                                                         strcmp(name + 11, text) == 0)))
             return (CUresult)e;
     }
     simgpu_say("SIMGPU_FAIL: unknown error %s; using OUT_OF_MEMORY", text);
@@ -55,7 +55,8 @@ void simgpu_inject_load(void)
 {
     const char *text = getenv("SIMGPU_FAIL"), *wait = getenv("SIMGPU_DROP_WAIT");
     dropped_wait = wait != NULL ? strtoull(wait, NULL, 10) : 0;
-    const char *shrink = getenv("SIMGPU_SHRINK"), *size = shrink != NULL ? strchr(shrink, ':') : NULL;
+    const char *shrink = getenv("SIMGPU_SHRINK"),
+               *size = shrink != NULL ? strchr(shrink, ':') : NULL;
     if (size != NULL && simgpu_config_size(size + 1, &shrink_bytes))
         shrink_from = strtoull(shrink, NULL, 10);
     else if (shrink != NULL)

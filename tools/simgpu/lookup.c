@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuGetProcAddress: by base name, version and flags, the address of the very symbol that is exported. */
+/* cuGetProcAddress: by base name, version and flags, the address of the very symbol that is
+ * exported. */
 #include <stdlib.h>
 #include <string.h>
 

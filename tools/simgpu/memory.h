@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device memory: physical frames of 2 MiB (frame.c), one big span of device addresses with a page table
- * (space.c), and the registry of host memory that the device may reach (host.c). */
+/* Device memory: physical frames of 2 MiB (frame.c), one big span of device addresses with a page
+ * table (space.c), and the registry of host memory that the device may reach (host.c). */
 #ifndef SIMGPU_MEMORY_H
 #define SIMGPU_MEMORY_H
 

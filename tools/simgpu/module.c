@@ -12,7 +12,8 @@
 #include "module.h"
 #include "op.h"
 
-/* What clang embeds with -fcuda-include-gpubinary, and what the vendor's runtime hands over as well. */
+/* What clang embeds with -fcuda-include-gpubinary, and what the vendor's runtime hands over as
+ * well. */
 struct wrapper {
     uint32_t magic, version;
     const void *data;
@@ -149,7 +150,8 @@ static CUresult get_function(struct simgpu_module *m, const char *name, void **o
     return CUDA_SUCCESS;
 }
 
-static CUresult get_global(struct simgpu_module *m, const char *name, CUdeviceptr *ptr, size_t *size)
+static CUresult get_global(struct simgpu_module *m, const char *name, CUdeviceptr *ptr,
+                           size_t *size)
 {
     uint64_t address, bytes;
     if (m == NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded images and their functions. An image is an x86-64 shared object that simcc made of a program's
- * device half; CUmodule and CUlibrary are both a struct simgpu_module, CUfunction and CUkernel both a
- * struct simgpu_function (the driver API allows casting one to the other). */
+/* Loaded images and their functions. An image is an x86-64 shared object that simcc made of a
+ * program's device half; CUmodule and CUlibrary are both a struct simgpu_module, CUfunction and
+ * CUkernel both a struct simgpu_function (the driver API allows casting one to the other). */
 #ifndef SIMGPU_MODULE_H
 #define SIMGPU_MODULE_H
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "op.h"
 #include "races.h"
 #include "stream.h"
@@ -96,8 +97,8 @@ void simgpu_op_after(struct simgpu_op *op, struct simgpu_op *earlier)
     op->waiting++;
 }
 
-struct simgpu_op *simgpu_op_new(struct simgpu_stream *stream, const struct simgpu_op_type *type,
-                                enum simgpu_engine engine)
+static struct simgpu_op *make(struct simgpu_stream *stream, const struct simgpu_op_type *type,
+                              enum simgpu_engine engine)
 {
     struct simgpu_op *op = spare;
     if (op != NULL)
@@ -117,6 +118,31 @@ struct simgpu_op *simgpu_op_new(struct simgpu_stream *stream, const struct simgp
     op->id = ++next_id;
     op->ready_ns = simgpu_host_ns;
     stream->unfinished++;
+    return op;
+}
+
+struct simgpu_op *simgpu_op_new_apart(struct simgpu_stream *stream,
+                                      const struct simgpu_op_type *type, enum simgpu_engine engine,
+                                      uint32_t number)
+{
+    struct simgpu_op *op = make(stream, type, engine);
+    if (op != NULL) {
+        op->apart = true;
+        op->slot = number;
+    }
+    return op;
+}
+
+struct simgpu_op *simgpu_op_new(struct simgpu_stream *stream, const struct simgpu_op_type *type,
+                                enum simgpu_engine engine)
+{
+    struct simgpu_op *op = make(stream, type, engine);
+    if (op == NULL)
+        return NULL;
+    if (stream->capture != NULL) {
+        op->captured = true;
+        return op;
+    }
     simgpu_op_after(op, stream->last);
     if (stream->legacy) {
         for (struct simgpu_stream *s = stream->ctx->streams; s != NULL; s = s->next)
@@ -135,7 +161,8 @@ static bool execute(struct simgpu_op *op)
     CUresult result = CUDA_SUCCESS;
     ready_remove(op);
     running = true;
-    /* After a fault nothing of the context runs any more; operations end as if they took no time. */
+    /* After a fault nothing of the context runs any more; operations end as if they took no time.
+     */
     if (op->device->sticky == CUDA_SUCCESS) {
         if (simgpu_races_on)
             simgpu_races_begin(op);
@@ -190,9 +217,9 @@ static bool execute(struct simgpu_op *op)
     return true;
 }
 
-/* Picks among the ready operations (with NEEDED, among those that carry the current mark). Streams have
- * a luck that is kept for a while, so that one stream may run far ahead of or behind another: uniform
- * picks would hardly ever produce the orders in which a forgotten wait shows. */
+/* Picks among the ready operations (with NEEDED, among those that carry the current mark). Streams
+ * have a luck that is kept for a while, so that one stream may run far ahead of or behind another:
+ * uniform picks would hardly ever produce the orders in which a forgotten wait shows. */
 static struct simgpu_op *pick(bool needed)
 {
     struct simgpu_op *best = NULL;
@@ -204,8 +231,8 @@ static struct simgpu_op *pick(bool needed)
         if ((needed && op->mark != mark) || op->stalled == progress)
             continue;
         seen++;
-        if (best == NULL || (uniform ? simgpu_random() % seen == 0
-                                     : op->stream->luck > best->stream->luck))
+        if (best == NULL ||
+            (uniform ? simgpu_random() % seen == 0 : op->stream->luck > best->stream->luck))
             best = op;
     }
     if (best != NULL && (draw & 0xf0) == 0)
@@ -316,6 +343,12 @@ void simgpu_op_submit(struct simgpu_op *op)
 {
     struct simgpu_stream *stream = op->stream;
     int ordinal = op->device->ordinal; /* OP may be run and gone below */
+    if (op->captured) {
+        simgpu_capture_op(op);
+        simgpu_stream_op_gone(stream);
+        simgpu_op_release(op);
+        return;
+    }
     simgpu_races_submit(op);
     op->previous = newest;
     if (newest != NULL)
@@ -324,13 +357,16 @@ void simgpu_op_submit(struct simgpu_op *op)
         oldest = op;
     newest = op;
     queued[op->device->ordinal]++;
-    simgpu_op_release(stream->last);
-    stream->last = simgpu_op_hold(op);
+    if (!op->apart) {
+        simgpu_op_release(stream->last);
+        stream->last = simgpu_op_hold(op);
+    }
     if (--op->waiting == 0)
         ready_add(op);
     if (running)
         return;
-    /* Now and then something runs at once; a full queue makes room as a full hardware queue does. */
+    /* Now and then something runs at once; a full queue makes room as a full hardware queue does.
+     */
     uint64_t draw = simgpu_random();
     uint32_t runs = (draw & 15) == 0 ? (uint32_t)(draw >> 8) & 7 : 0;
     while (runs-- > 0) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stream-ordered allocation. Memory is taken at the call and given back when the free operation runs in
- * its stream. If a device is full, frees that are still queued are run first, as a pool that waits for
- * its pending frees would do. A pool keeps nothing back, so its reserved size is its used size. */
+/* Stream-ordered allocation. Memory is taken at the call and given back when the free operation
+ * runs in its stream. If a device is full, frees that are still queued are run first, as a pool
+ * that waits for its pending frees would do. A pool keeps nothing back, so its reserved size is its
+ * used size. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "memory.h"
 #include "op.h"
 #include "stream.h"
@@ -57,6 +59,8 @@ static CUresult take(struct pool *p, size_t bytes, struct simgpu_stream *s, CUde
         return CUDA_ERROR_INVALID_HANDLE;
     if (p == NULL || ptr == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
+    if (s->capture != NULL)
+        return CUDA_ERROR_NOT_SUPPORTED; /* allocation nodes */
     struct taken *t = malloc(sizeof *t);
     CUresult result = t != NULL ? simgpu_alloc(p->device, bytes, ptr) : CUDA_ERROR_OUT_OF_MEMORY;
     if (t != NULL && result == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -119,6 +123,8 @@ CUresult simgpu_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
         return CUDA_SUCCESS;
     if (!simgpu_alloc_range(ptr, &base, &bytes) || base != ptr)
         return CUDA_ERROR_INVALID_VALUE;
+    if (s->capture != NULL)
+        return CUDA_ERROR_NOT_SUPPORTED;
     struct simgpu_op *op = simgpu_op_new(s, &free_type, SIMGPU_ENGINE_NONE);
     if (op == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIMGPU_RACES: a happens-before check. Every operation carries a vector clock over streams; every 4 KiB of
- * device memory, and of pinned host memory that copies touch, remembers who touched it last. Two touches
- * of the same bytes, one of them a write, that no stream order, event or host wait orders are a race, no
- * matter in which order they happened to run. */
+/* SIMGPU_RACES: a happens-before check. Every operation carries a vector clock over streams; every
+ * 4 KiB of device memory, and of pinned host memory that copies touch, remembers who touched it
+ * last. Two touches of the same bytes, one of them a write, that no stream order, event or host
+ * wait orders are a race, no matter in which order they happened to run. */
 #ifndef SIMGPU_RACES_H
 #define SIMGPU_RACES_H
 
@@ -28,6 +28,7 @@ void simgpu_races_range(uint64_t address, uint64_t bytes, bool write);
 /* It touched this page of device memory somewhere; from the fault handler. False: a real fault. */
 bool simgpu_races_fault(uint64_t address, bool write);
 /* A frame changes hands, or bytes of one. */
-void simgpu_races_clear(const struct simgpu_device *device, uint32_t frame, uint64_t from, uint64_t to);
+void simgpu_races_clear(const struct simgpu_device *device, uint32_t frame, uint64_t from,
+                        uint64_t to);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIMGPU_REPORT=FILE: what happened, as JSON, at exit. SIMGPU_MARK=FUNCTION adds a line of running totals
- * at each call of that function, which tests use as step marks. */
+/* SIMGPU_REPORT=FILE: what happened, as JSON, at exit. SIMGPU_MARK=FUNCTION adds a line of running
+ * totals at each call of that function, which tests use as step marks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +50,8 @@ void simgpu_report_mark(enum simgpu_api_id id)
         marks = grown;
         mark_room = room;
     }
-    marks[mark_count++] = (struct mark){simgpu_host_ns,
-                                        simgpu_stats.memory_calls,
-                                        {simgpu_stats.bytes[0], simgpu_stats.bytes[1]}};
+    marks[mark_count++] = (struct mark){
+        simgpu_host_ns, simgpu_stats.memory_calls, {simgpu_stats.bytes[0], simgpu_stats.bytes[1]}};
 }
 
 #define ULL(x) ((unsigned long long)(x))
@@ -66,7 +65,9 @@ static void write_report(FILE *f)
             ULL(s->peak_physical_bytes), ULL(s->peak_pinned_bytes));
     fprintf(f, "  \"bytes_htod\": %llu,\n  \"bytes_dtoh\": %llu,\n  \"virtual_ns\": %llu,\n",
             ULL(s->bytes[0]), ULL(s->bytes[1]), ULL(simgpu_host_ns));
-    fprintf(f, "  \"kernels\": %llu,\n  \"faults\": %llu,\n  \"races\": %llu,\n  \"stream_waits\": %llu,\n",
+    fprintf(f,
+            "  \"kernels\": %llu,\n  \"faults\": %llu,\n  \"races\": %llu,\n  \"stream_waits\": "
+            "%llu,\n",
             ULL(s->kernels), ULL(s->faults), ULL(s->races), ULL(s->stream_waits));
     fprintf(f, "  \"calls_memory_management\": %llu,\n  \"calls\": {", ULL(s->memory_calls));
     const char *comma = "";

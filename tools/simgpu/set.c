@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memsets of 8, 16 and 32 bits, in lines and rectangles. All are asynchronous to the host except into
- * host memory, which the synchronous forms finish first. */
+/* Memsets of 8, 16 and 32 bits, in lines and rectangles. All are asynchronous to the host except
+ * into host memory, which the synchronous forms finish first. */
 #include <string.h>
 
 #include "fault.h"
+#include "graph.h"
 #include "memory.h"
 #include "op.h"
 #include "races.h"
@@ -55,6 +56,9 @@ static CUresult set(CUdeviceptr dst, uint32_t value, uint32_t element, size_t wi
         return CUDA_ERROR_INVALID_VALUE;
     if (simgpu_alloc_range(dst, &base, &size) && bytes > base + size - dst)
         return CUDA_ERROR_INVALID_VALUE;
+    if (s->legacy && simgpu_capture_forbids_legacy(s) != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    async |= s->capture != NULL;
     struct simgpu_op *op = simgpu_op_new(s, &set_type, SIMGPU_ENGINE_COMPUTE);
     if (op == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -64,6 +68,19 @@ static CUresult set(CUdeviceptr dst, uint32_t value, uint32_t element, size_t wi
     CUresult result = on_host && !async ? simgpu_op_wait(op) : CUDA_SUCCESS;
     simgpu_op_release(op);
     return result;
+}
+
+CUresult simgpu_set_fill(struct simgpu_op *op, const CUDA_MEMSET_NODE_PARAMS *p)
+{
+    if (p == NULL || p->dst == 0 || p->width == 0 || p->height == 0 ||
+        (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) ||
+        p->dst % p->elementSize != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    op->type = &set_type;
+    op->engine = SIMGPU_ENGINE_COMPUTE;
+    op->u.set =
+        (struct simgpu_set){p->dst, p->width, p->height, p->pitch, p->value, p->elementSize};
+    return CUDA_SUCCESS;
 }
 
 CUresult simgpu_cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t n)
@@ -120,8 +137,8 @@ CUresult simgpu_cuMemsetD2D8Async(CUdeviceptr dst, size_t pitch, unsigned char v
     return set(dst, value, 1, width, height, pitch, stream, true);
 }
 
-CUresult simgpu_cuMemsetD2D16Async(CUdeviceptr dst, size_t pitch, unsigned short value, size_t width,
-                                   size_t height, CUstream stream)
+CUresult simgpu_cuMemsetD2D16Async(CUdeviceptr dst, size_t pitch, unsigned short value,
+                                   size_t width, size_t height, CUstream stream)
 {
     return set(dst, value, 2, width, height, pitch, stream, true);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel signatures from an image's DWARF: offset and size of each parameter as the toolkit lays them
- * out (each at its natural alignment), and the types that libffi passes by the host's ABI. */
+/* Kernel signatures from an image's DWARF: offset and size of each parameter as the toolkit lays
+ * them out (each at its natural alignment), and the types that libffi passes by the host's ABI. */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>

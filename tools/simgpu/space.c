@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device addresses: one span, reserved inaccessible at the first use of a device, with a page table. A
- * mapping is an mmap of the device's memfd over the span, so that two mappings of one frame are true
- * aliases and an address without a mapping faults. Addresses are handed out in ascending order and are
- * not reused until the span has been walked through: a stale pointer hits nothing. */
+/* Device addresses: one span, reserved inaccessible at the first use of a device, with a page
+ * table. A mapping is an mmap of the device's memfd over the span, so that two mappings of one
+ * frame are true aliases and an address without a mapping faults. Addresses are handed out in
+ * ascending order and are not reused until the span has been walked through: a stale pointer hits
+ * nothing. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 #define PAGE_OPEN 4u
 
 static uint64_t span_start, span_bytes, cursor;
-/* A page's mapping, with its access bits and PAGE_OPEN in its lowest bits; sparse, the kernel gives zeros. */
+/* A page's mapping, with its access bits and PAGE_OPEN in its lowest bits; sparse, the kernel gives
+ * zeros. */
 static uintptr_t *table;
 static struct simgpu_reservation **reservations; /* ascending */
 static size_t reserved, reserved_room;
@@ -41,7 +43,8 @@ bool simgpu_space_boot(void)
     span_start = ((uintptr_t)at + SIMGPU_PAGE - 1) / SIMGPU_PAGE * SIMGPU_PAGE;
     span_bytes -= SIMGPU_PAGE;
     cursor = span_start + SIMGPU_PAGE;
-    table = mmap(NULL, span_bytes / SIMGPU_PAGE * sizeof *table, PROT_READ | PROT_WRITE, flags, -1, 0);
+    table =
+        mmap(NULL, span_bytes / SIMGPU_PAGE * sizeof *table, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (table == MAP_FAILED) {
         simgpu_say("cannot reserve a page table: %s", strerror(errno));
         return false;
@@ -212,8 +215,10 @@ CUresult simgpu_space_set_access(uint64_t va, uint64_t bytes, unsigned int acces
         int prot = -1;
         if (at < va + bytes) {
             struct simgpu_map *map = simgpu_space_map_at(at);
-                        /* A page of a fresh frame stays shut until it is touched: simgpu_space_fault poisons it. */
-            bool fresh = simgpu_races_on || simgpu_frame_fresh(map->phys->device, frame_at(map, at));
+            /* A page of a fresh frame stays shut until it is touched: simgpu_space_fault poisons
+             * it. */
+            bool fresh =
+                simgpu_races_on || simgpu_frame_fresh(map->phys->device, frame_at(map, at));
             table[page_of(at)] = (uintptr_t)map | access | (fresh ? 0 : PAGE_OPEN);
             prot = fresh ? PROT_NONE : protection(access);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Managed memory's hints, IPC, and the memory operations of streams. Managed memory is resident host
- * memory here, so hints change nothing. */
+/* Managed memory's hints, IPC, and the memory operations of streams. Managed memory is resident
+ * host memory here, so hints change nothing. */
 #include <string.h>
 
 #include "fault.h"
@@ -68,7 +68,8 @@ CUresult simgpu_cuIpcOpenMemHandle_v2(CUdeviceptr *ptr, CUipcMemHandle handle, u
     if (ptr == NULL || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || ipc.magic != IPC_MAGIC)
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t base, bytes;
-    /* A handle of this very process may not be opened in it; one of another is out of reach here. */
+    /* A handle of this very process may not be opened in it; one of another is out of reach here.
+     */
     if (simgpu_alloc_range(ipc.ptr, &base, &bytes))
         return CUDA_ERROR_INVALID_CONTEXT;
     return CUDA_ERROR_MAP_FAILED;
@@ -117,7 +118,8 @@ static bool satisfied(const struct simgpu_value *v)
     uint64_t seen = v->seen & mask, value = v->value & mask;
     switch (v->flags & 3) {
     case CU_STREAM_WAIT_VALUE_GEQ:
-        return v->bytes == 4 ? (int32_t)(uint32_t)(seen - value) >= 0 : (int64_t)(seen - value) >= 0;
+        return v->bytes == 4 ? (int32_t)(uint32_t)(seen - value) >= 0
+                             : (int64_t)(seen - value) >= 0;
     case CU_STREAM_WAIT_VALUE_EQ:
         return seen == value;
     case CU_STREAM_WAIT_VALUE_AND:
@@ -127,8 +129,8 @@ static bool satisfied(const struct simgpu_value *v)
     }
 }
 
-/* A wait that is not satisfied goes back to the queue (op.c); its order to the write is only known by the
- * program, so the race check does not look at it. */
+/* A wait that is not satisfied goes back to the queue (op.c); its order to the write is only known
+ * by the program, so the race check does not look at it. */
 static CUresult run_wait(struct simgpu_op *op, uint64_t *duration_ns)
 {
     *duration_ns = 0;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams. Their memory is never given back to libc, so that a stale handle is recognised, not followed. */
+/* Streams. Their memory is never given back to libc, so that a stale handle is recognised, not
+ * followed. */
 #include <stdlib.h>
 
+#include "graph.h"
 #include "stream.h"
 
 static struct simgpu_stream *spare;
 static unsigned long long next_id;
 
-/* Each thread has its own default stream per context; a handful of contexts is all there ever is. */
+/* Each thread has its own default stream per context; a handful of contexts is all there ever is.
+ */
 #define THREAD_STREAMS 8
 static _Thread_local struct {
     struct simgpu_ctx *ctx;
@@ -114,6 +117,11 @@ CUresult simgpu_stream_wait_all(struct simgpu_ctx *ctx, bool blocking_only)
 
 CUresult simgpu_stream_wait(struct simgpu_stream *stream)
 {
+    CUresult forbidden = simgpu_capture_forbids(stream);
+    if (forbidden == CUDA_SUCCESS && stream->legacy)
+        forbidden = simgpu_capture_forbids_legacy(stream);
+    if (forbidden != CUDA_SUCCESS)
+        return forbidden;
     if (stream->legacy)
         return simgpu_stream_wait_all(stream->ctx, true);
     return simgpu_op_wait(stream->last);
@@ -145,8 +153,8 @@ CUresult simgpu_cuStreamDestroy_v2(CUstream handle)
     struct simgpu_stream *s = (uintptr_t)handle > 2 ? simgpu_stream_of(handle) : NULL;
     if (s == NULL || s->legacy || s->per_thread)
         return CUDA_ERROR_INVALID_HANDLE;
-    /* The handle is dead at once; the stream stays in the list until its operations have run, because
-     * later work of the legacy stream must still wait for them. */
+    /* The handle is dead at once; the stream stays in the list until its operations have run,
+     * because later work of the legacy stream must still wait for them. */
     s->destroyed = true;
     if (s->unfinished == 0)
         recycle(s);
@@ -202,6 +210,11 @@ CUresult simgpu_cuStreamQuery(CUstream handle)
     struct simgpu_stream *s = simgpu_stream_of(handle);
     if (s == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
+    CUresult forbidden = simgpu_capture_forbids(s);
+    if (forbidden == CUDA_SUCCESS && s->legacy)
+        forbidden = simgpu_capture_forbids_legacy(s);
+    if (forbidden != CUDA_SUCCESS)
+        return forbidden;
     bool over = simgpu_op_query(s->last);
     if (s->legacy)
         for (struct simgpu_stream *t = s->ctx->streams; over && t != NULL; t = t->next)
@@ -216,16 +229,6 @@ CUresult simgpu_cuStreamSynchronize(CUstream handle)
 {
     struct simgpu_stream *s = simgpu_stream_of(handle);
     return s != NULL ? simgpu_stream_wait(s) : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult simgpu_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
-{
-    if (simgpu_stream_of(handle) == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (status == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
 }
 
 CUresult simgpu_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line an operation that took time, on the track of its engine; its stream, id and waiting time are
- * arguments. Tracks: processes are devices, threads are engines. */
+/* One line an operation that took time, on the track of its engine; its stream, id and waiting time
+ * are arguments. Tracks: processes are devices, threads are engines. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,11 +29,14 @@ static void name_tracks(int ordinal)
 {
     static const char *const engines[] = {"copy host to device", "copy device to host", "compute"};
     named[ordinal] = true;
-    fprintf(file, ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"device %d\"}}",
-            ordinal, ordinal);
+    fprintf(
+        file,
+        ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"device %d\"}}",
+        ordinal, ordinal);
     for (int i = 0; i < SIMGPU_ENGINE_COUNT; i++)
         fprintf(file,
-                ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}}",
+                ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{"
+                "\"name\":\"%s\"}}",
                 ordinal, i, engines[i]);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIMGPU_TIMELINE=FILE: the virtual timeline in the trace-event format that Perfetto and Chrome read. */
+/* SIMGPU_TIMELINE=FILE: the virtual timeline in the trace-event format that Perfetto and Chrome
+ * read. */
 #ifndef SIMGPU_TIMELINE_H
 #define SIMGPU_TIMELINE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The virtual memory management calls, checked as cuda.h documents them: whole mappings only, multiples of
- * the granularity, access set apart from mapping. None of them waits for queued work. */
+/* The virtual memory management calls, checked as cuda.h documents them: whole mappings only,
+ * multiples of the granularity, access set apart from mapping. None of them waits for queued work.
+ */
 #include <string.h>
 
 #include "memory.h"

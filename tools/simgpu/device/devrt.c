@@ -37,7 +37,8 @@ HIDDEN unsigned int __activemask(void);
 HIDDEN void __simgpu_grid_barrier(void);
 HIDDEN void __simgpu_stop(int error);
 HIDDEN unsigned long long __simgpu_clock(void);
-HIDDEN void __assert_fail(const char *text, const char *file, unsigned int line, const char *function);
+HIDDEN void __assert_fail(const char *text, const char *file, unsigned int line,
+                          const char *function);
 
 HIDDEN void __syncthreads(void)
 {
@@ -86,10 +87,11 @@ HIDDEN unsigned long long __simgpu_clock(void)
 }
 
 /* Takes the place of libc's in device code: ends the launch, not the process. */
-HIDDEN void __assert_fail(const char *text, const char *file, unsigned int line, const char *function)
+HIDDEN void __assert_fail(const char *text, const char *file, unsigned int line,
+                          const char *function)
 {
-    fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file,
-            line, function, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
+    fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+            file, line, function, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
             threadIdx.z, text);
     __simgpu_devrt.stop(710);
     abort();

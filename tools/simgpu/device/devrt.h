@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a device image and the driver agree on: each image carries its own copy of the built-in variables
- * (so that device code reaches them without a detour) and exports this table under the name below. */
+/* What a device image and the driver agree on: each image carries its own copy of the built-in
+ * variables (so that device code reaches them without a detour) and exports this table under the
+ * name below. */
 #ifndef SIMGPU_DEVRT_H
 #define SIMGPU_DEVRT_H
 

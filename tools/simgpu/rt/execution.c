@@ -5,9 +5,12 @@
 #include "rt.h"
 
 /* What a launch with an impossible geometry is called differs between the two levels. */
-static cudaError_t launched(CUresult result)
+static cudaError_t launched(CUresult result, dim3 grid, dim3 block)
 {
-    if (result == CUDA_ERROR_INVALID_VALUE)
+    bool impossible = grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 ||
+                      block.z == 0 || grid.y > 65535 || grid.z > 65535 || block.x > 1024 ||
+                      block.y > 1024 || block.z > 64 || block.x * block.y * block.z > 1024;
+    if (result == CUDA_ERROR_INVALID_VALUE && impossible)
         return simgpu_rt_done(cudaErrorInvalidConfiguration);
     return simgpu_rt_done(simgpu_rt_result(result));
 }
@@ -21,7 +24,8 @@ SIMGPU_RT_EXPORT cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 
     if (error != cudaSuccess)
         return simgpu_rt_done(error);
     return launched(DRV.cuLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                       (unsigned int)shared, stream, args, NULL));
+                                       (unsigned int)shared, stream, args, NULL),
+                    grid, block);
 }
 
 SIMGPU_RT_EXPORT cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 block,
@@ -34,7 +38,8 @@ SIMGPU_RT_EXPORT cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 
     if (error != cudaSuccess)
         return simgpu_rt_done(error);
     return launched(DRV.cuLaunchCooperativeKernel(f, grid.x, grid.y, grid.z, block.x, block.y,
-                                                  block.z, (unsigned int)shared, stream, args));
+                                                  block.z, (unsigned int)shared, stream, args),
+                    grid, block);
 }
 
 SIMGPU_RT_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
@@ -63,7 +68,7 @@ SIMGPU_RT_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *confi
         attributes[i].id = (CUlaunchAttributeID)config->attrs[i].id;
         memcpy(&attributes[i].value, &config->attrs[i].val, sizeof config->attrs[i].val);
     }
-    return launched(DRV.cuLaunchKernelEx(&c, f, args, NULL));
+    return launched(DRV.cuLaunchKernelEx(&c, f, args, NULL), config->gridDim, config->blockDim);
 }
 
 SIMGPU_RT_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *data)
@@ -141,8 +146,8 @@ SIMGPU_RT_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFl
     cudaError_t error = simgpu_rt_function(func, &f);
     if (error != cudaSuccess)
         return simgpu_rt_done(error);
-    return SIMGPU_RT_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, block_size,
-                                                                               dynamic, flags));
+    return SIMGPU_RT_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        blocks, f, block_size, dynamic, flags));
 }
 
 SIMGPU_RT_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,

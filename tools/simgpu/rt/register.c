@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the compiler's constructors register: images, kernels, variables; and the launch configuration
- * that <<<>>> leaves for the stub. An image is loaded when something of it is first used. */
+/* What the compiler's constructors register: images, kernels, variables; and the launch
+ * configuration that <<<>>> leaves for the stub. An image is loaded when something of it is first
+ * used. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -126,8 +127,8 @@ static CUresult resolve(struct entry *e)
     if (e->image->failed != CUDA_SUCCESS)
         return e->image->failed;
     if (e->image->library == NULL)
-        result = DRV.cuLibraryLoadData(&e->image->library, e->image->data, NULL, NULL, 0, NULL,
-                                       NULL, 0);
+        result =
+            DRV.cuLibraryLoadData(&e->image->library, e->image->data, NULL, NULL, 0, NULL, NULL, 0);
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_INVALID_IMAGE)
         e->image->failed = result;
     if (result != CUDA_SUCCESS)
@@ -139,7 +140,8 @@ static CUresult resolve(struct entry *e)
 
 static cudaError_t find(const void *host, enum kind kind, struct entry *out)
 {
-    cudaError_t error = kind == KIND_KERNEL ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidSymbol;
+    cudaError_t error =
+        kind == KIND_KERNEL ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidSymbol;
     pthread_mutex_lock(&lock);
     struct entry *e = slots != 0 && host != NULL ? slot_of(host) : NULL;
     if (e != NULL && e->host != NULL && e->kind == kind) {
@@ -170,6 +172,18 @@ cudaError_t simgpu_rt_variable(const void *host, CUdeviceptr *ptr, size_t *bytes
         *bytes = e.bytes;
     }
     return error;
+}
+
+const void *simgpu_rt_stub(CUfunction function)
+{
+    const void *host = NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; host == NULL && i < slots; i++)
+        if (table[i].host != NULL && table[i].kernel != NULL &&
+            (CUfunction)(void *)table[i].kernel == function)
+            host = table[i].host;
+    pthread_mutex_unlock(&lock);
+    return host;
 }
 
 /* <<<>>> may nest: an argument of a launch may itself launch. */

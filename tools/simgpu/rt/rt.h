@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime's only way to the driver: a table filled at the first runtime call by dlopen, dlsym of
- * cuGetProcAddress_v2, and cuGetProcAddress_v2, as the vendor's runtime does it; so whoever hooks these
- * sees all traffic. */
+/* The runtime's only way to the driver: a table filled at the first runtime call by dlopen, dlsym
+ * of cuGetProcAddress_v2, and cuGetProcAddress_v2, as the vendor's runtime does it; so whoever
+ * hooks these sees all traffic. */
 #ifndef SIMGPU_RT_H
 #define SIMGPU_RT_H
 
@@ -35,8 +35,9 @@ int simgpu_rt_device(void);
 
 /* register.c */
 cudaError_t simgpu_rt_function(const void *host, CUfunction *function);
+/* The stub that was registered for a function, or NULL. */
+const void *simgpu_rt_stub(CUfunction function);
 cudaError_t simgpu_rt_variable(const void *host, CUdeviceptr *ptr, size_t *bytes);
-void simgpu_rt_forget_images(void);
 
 /* Begins every function: make ready or fail with the error. */
 #define SIMGPU_RT_READY(context)                                                                   \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and memsets. The kind chooses the driver call; cudaMemcpyDefault lets the driver find out. */
+/* Copies and memsets. The kind chooses the driver call; cudaMemcpyDefault lets the driver find out.
+ */
 #include <stdbool.h>
 
 #include "rt.h"
@@ -204,7 +205,8 @@ SIMGPU_RT_EXPORT cudaError_t cudaMemset(void *ptr, int value, size_t bytes)
     return SIMGPU_RT_CALL(cuMemsetD8((CUdeviceptr)ptr, (unsigned char)value, bytes));
 }
 
-SIMGPU_RT_EXPORT cudaError_t cudaMemsetAsync(void *ptr, int value, size_t bytes, cudaStream_t stream)
+SIMGPU_RT_EXPORT cudaError_t cudaMemsetAsync(void *ptr, int value, size_t bytes,
+                                             cudaStream_t stream)
 {
     SIMGPU_RT_READY(true);
     return SIMGPU_RT_CALL(cuMemsetD8Async((CUdeviceptr)ptr, (unsigned char)value, bytes, stream));

@@ -64,8 +64,9 @@ SIMGPU_RT_EXPORT cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long 
     return SIMGPU_RT_CALL(cuStreamGetId(stream, id));
 }
 
-SIMGPU_RT_EXPORT cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
-                                                   void *data, unsigned int flags)
+SIMGPU_RT_EXPORT cudaError_t cudaStreamAddCallback(cudaStream_t stream,
+                                                   cudaStreamCallback_t callback, void *data,
+                                                   unsigned int flags)
 {
     SIMGPU_RT_READY(true);
     return SIMGPU_RT_CALL(

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executable graphs: a private copy of a graph in an order that respects its edges, launched as
+ * operations that only the graph's edges order among each other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+#include "stream.h"
+
+struct exec {
+    uint64_t magic;
+    struct simgpu_graph *graph; /* same node indices as the graph it was made of */
+    const struct simgpu_graph *origin;
+    size_t *order;
+    struct simgpu_op
+        *last; /* end of the previous launch: an executable graph never overlaps itself */
+};
+#define EXEC_MAGIC 0x53494d5f45584531ull
+
+static struct exec *exec_of(CUgraphExec handle)
+{
+    struct exec *e = (struct exec *)handle;
+    return e != NULL && e->magic == EXEC_MAGIC ? e : NULL;
+}
+
+static bool sort_nodes(const struct simgpu_graph *g, size_t *order)
+{
+    char *placed = calloc(g->count + 1, 1);
+    size_t n = 0, before = 1;
+    while (placed != NULL && n < g->count && before != n) {
+        before = n;
+        for (size_t i = 0; i < g->count; i++) {
+            const struct simgpu_node *node = g->nodes[i];
+            bool ready = !placed[i];
+            for (size_t k = 0; ready && k < node->count; k++)
+                ready = placed[node->before[k]->index];
+            if (ready) {
+                placed[i] = 1;
+                order[n++] = i;
+            }
+        }
+        if (before == n)
+            break; /* a cycle */
+    }
+    free(placed);
+    return n == g->count;
+}
+
+static CUresult instantiate(CUgraphExec *exec, CUgraph graph)
+{
+    const struct simgpu_graph *g = simgpu_graph_of(graph);
+    if (exec == NULL || g == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct exec *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    e->magic = EXEC_MAGIC;
+    e->graph = simgpu_graph_copy(g);
+    e->origin = g;
+    e->order = calloc(g->count + 1, sizeof *e->order);
+    if (e->graph == NULL || e->order == NULL || !sort_nodes(e->graph, e->order)) {
+        CUresult result = e->graph == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+        if (e->graph != NULL)
+            simgpu_graph_free(e->graph);
+        free(e->order);
+        free(e);
+        return result;
+    }
+    *exec = (CUgraphExec)e;
+    return CUDA_SUCCESS;
+}
+
+CUresult simgpu_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
+                                            unsigned long long flags)
+{
+    const unsigned long long known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                                     CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    if ((flags & ~known) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return instantiate(exec, graph);
+}
+
+CUresult simgpu_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
+                                             CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+    if (params == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = instantiate(exec, graph);
+    params->hErrNode_out = NULL;
+    params->result_out =
+        result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+    return result;
+}
+
+CUresult simgpu_cuGraphExecDestroy(CUgraphExec exec)
+{
+    struct exec *e = exec_of(exec);
+    if (e == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    simgpu_op_release(e->last);
+    simgpu_graph_free(e->graph);
+    free(e->order);
+    e->magic = 0;
+    free(e);
+    return CUDA_SUCCESS;
+}
+
+static CUresult replace(struct simgpu_node *node, struct simgpu_op *op)
+{
+    if (op == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    simgpu_template_free(node->op);
+    node->op = op;
+    return CUDA_SUCCESS;
+}
+
+CUresult simgpu_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                                  const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    struct exec *e = exec_of(exec);
+    const struct simgpu_node *n = simgpu_node_of(node);
+    /* The node is one of the graph that the executable was made of. */
+    if (e == NULL || n == NULL || n->graph != e->origin || n->index >= e->graph->count ||
+        n->type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct simgpu_op *op = simgpu_template_new();
+    CUresult result = op == NULL ? CUDA_ERROR_OUT_OF_MEMORY : simgpu_launch_fill(op, params, false);
+    if (result != CUDA_SUCCESS) {
+        simgpu_template_free(op);
+        return result;
+    }
+    return replace(e->graph->nodes[n->index], op);
+}
+
+static bool same_edges(const struct simgpu_node *a, const struct simgpu_node *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->before[i]->index != b->before[i]->index)
+            return false;
+    return true;
+}
+
+CUresult simgpu_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+                                     CUgraphExecUpdateResultInfo *info)
+{
+    struct exec *e = exec_of(exec);
+    const struct simgpu_graph *g = simgpu_graph_of(graph);
+    if (e == NULL || g == NULL || info == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
+    if (g->count != e->graph->count)
+        info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (size_t i = 0; info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS && i < g->count; i++) {
+        if (g->nodes[i]->type != e->graph->nodes[i]->type)
+            info->result = CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+        else if (!same_edges(g->nodes[i], e->graph->nodes[i]))
+            info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+            info->errorNode = (CUgraphNode)g->nodes[i];
+    }
+    if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    for (size_t i = 0; i < g->count; i++)
+        if (g->nodes[i]->op != NULL &&
+            replace(e->graph->nodes[i], simgpu_template_copy(g->nodes[i]->op)) != CUDA_SUCCESS)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+    e->origin = g;
+    return CUDA_SUCCESS;
+}
+
+static CUresult run_nothing(struct simgpu_op *op, uint64_t *duration_ns)
+{
+    (void)op;
+    *duration_ns = 0;
+    return CUDA_SUCCESS;
+}
+
+static const struct simgpu_op_type edge_type = {"graph edge", run_nothing, NULL, NULL};
+
+CUresult simgpu_cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+    struct exec *e = exec_of(exec);
+    struct simgpu_stream *s = simgpu_stream_of(stream);
+    if (e == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (s == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (s->capture != NULL)
+        return CUDA_ERROR_NOT_SUPPORTED; /* child graphs */
+    struct simgpu_op **ops = calloc(e->graph->count + 1, sizeof(struct simgpu_op *));
+    struct simgpu_op *begin = simgpu_op_new(s, &edge_type, SIMGPU_ENGINE_NONE);
+    if (ops == NULL || begin == NULL) {
+        free(ops);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    simgpu_op_after(begin, e->last);
+    simgpu_op_hold(begin);
+    simgpu_op_submit(begin);
+    for (size_t i = 0; i < e->graph->count; i++) {
+        const struct simgpu_node *n = e->graph->nodes[e->order[i]];
+        struct simgpu_op *op = simgpu_op_new_apart(
+            s, n->op != NULL ? n->op->type : &edge_type,
+            n->op != NULL ? n->op->engine : SIMGPU_ENGINE_NONE, (uint32_t)n->index);
+        if (op != NULL && n->op != NULL) {
+            op->u = n->op->u;
+            op->launch_name = n->op->launch_name;
+            if (n->op->type->copy != NULL && !n->op->type->copy(op, n->op))
+                op = NULL;
+        }
+        if (op == NULL)
+            abort(); /* half a graph cannot be taken back */
+        simgpu_op_after(op, begin);
+        for (size_t k = 0; k < n->count; k++)
+            simgpu_op_after(op, ops[n->before[k]->index]);
+        ops[n->index] = simgpu_op_hold(op);
+        simgpu_op_submit(op);
+    }
+    struct simgpu_op *end = simgpu_op_new(s, &edge_type, SIMGPU_ENGINE_NONE);
+    if (end == NULL)
+        abort();
+    for (size_t i = 0; i < e->graph->count; i++) {
+        simgpu_op_after(end, ops[i]);
+        simgpu_op_release(ops[i]);
+    }
+    simgpu_op_release(begin);
+    simgpu_op_release(e->last);
+    e->last = simgpu_op_hold(end);
+    simgpu_op_submit(end);
+    free(ops);
+    return CUDA_SUCCESS;
+}
+
+CUresult simgpu_cuGraphUpload(CUgraphExec exec, CUstream stream)
+{
+    if (simgpu_stream_of(stream) == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return exec_of(exec) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

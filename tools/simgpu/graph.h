@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs. A node holds an operation that is never queued itself: its type and payload are copied
+ * into a fresh operation at each launch. Capture makes nodes of operations in place of queueing
+ * them. */
+#ifndef SIMGPU_GRAPH_H
+#define SIMGPU_GRAPH_H
+
+#include "op.h"
+
+struct simgpu_graph;
+
+struct simgpu_node {
+    uint64_t magic;
+    struct simgpu_graph *graph;
+    CUgraphNodeType type;
+    struct simgpu_op *op; /* a template; NULL for an empty node */
+    struct simgpu_node **before;
+    size_t count, room;
+    void **params; /* what cuGraphKernelNodeGetParams shows */
+    size_t index;  /* among the nodes of its graph */
+};
+#define SIMGPU_NODE_MAGIC 0x53494d5f4e4f4431ull
+
+struct simgpu_graph {
+    uint64_t magic;
+    struct simgpu_node **nodes;
+    size_t count, room;
+};
+#define SIMGPU_GRAPH_MAGIC 0x53494d5f47525031ull
+
+struct simgpu_graph *simgpu_graph_new(void);
+void simgpu_graph_free(struct simgpu_graph *graph);
+struct simgpu_graph *simgpu_graph_copy(const struct simgpu_graph *graph);
+/* A node after COUNT others. Takes OP over. NULL if memory ran out. */
+struct simgpu_node *simgpu_graph_add(struct simgpu_graph *graph, CUgraphNodeType type,
+                                     struct simgpu_op *op, struct simgpu_node *const *before,
+                                     size_t count);
+bool simgpu_graph_order(struct simgpu_node *node, struct simgpu_node *earlier);
+struct simgpu_graph *simgpu_graph_of(CUgraph handle);
+struct simgpu_node *simgpu_node_of(CUgraphNode handle);
+/* An operation outside of any stream, to be filled as a node's template. */
+struct simgpu_op *simgpu_template_new(void);
+void simgpu_template_free(struct simgpu_op *op);
+struct simgpu_op *simgpu_template_copy(const struct simgpu_op *from);
+
+/* capture.c: what a capturing stream does with an operation and with events. */
+struct simgpu_capture;
+struct simgpu_stream;
+struct simgpu_event;
+void simgpu_capture_op(struct simgpu_op *op);
+CUresult simgpu_capture_record(struct simgpu_stream *stream, struct simgpu_event *event);
+CUresult simgpu_capture_wait(struct simgpu_stream *stream, struct simgpu_event *event);
+/* An error if a capture forbids a call that would wait or allocate now. */
+CUresult simgpu_capture_forbids(struct simgpu_stream *stream);
+CUresult simgpu_capture_forbids_legacy(struct simgpu_stream *stream);
+
+/* Payload makers of the explicit node functions. */
+CUresult simgpu_launch_fill(struct simgpu_op *op, const CUDA_KERNEL_NODE_PARAMS *params,
+                            bool cooperative);
+CUresult simgpu_launch_show(const struct simgpu_op *op, void **pointers,
+                            CUDA_KERNEL_NODE_PARAMS *params);
+size_t simgpu_launch_count(const struct simgpu_op *op);
+CUresult simgpu_copy_fill(struct simgpu_op *op, const CUDA_MEMCPY3D *params);
+CUresult simgpu_set_fill(struct simgpu_op *op, const CUDA_MEMSET_NODE_PARAMS *params);
+void simgpu_host_fill(struct simgpu_op *op, CUhostFn fn, void *data);
+
+#endif
