@@ -24,6 +24,7 @@ struct spill_buf {
     uint32_t page_count;
     uint32_t plan_id; /* its number in the active plan, or SPILL_NO_PLAN */
     uint32_t pin;     /* enum spill_trace_pin */
+    uint32_t site;    /* number of its call site in stack.h */
     uint32_t next_free;
     UT_hash_handle hh;
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profiler/kernels.h"
+#include "profiler/stack.h"
 
 #define STREAM_MAX 64 /* more than that many share the last number */
 
@@ -20,12 +21,20 @@ struct named {
     UT_hash_handle hh;
 };
 
+/* A call site that has its text in the names. */
+struct sited {
+    uint32_t site;
+    uint32_t offset;
+    UT_hash_handle hh;
+};
+
 struct build {
     struct spill_iteration *it;
     const struct spill_recorder *rec;
     const struct spill_bufmap *map;
     struct identity *identities;
     struct named *names;
+    struct sited *sites;
     uint32_t first; /* record */
     CUstream streams[STREAM_MAX];
     uint32_t stream_count;
@@ -56,6 +65,24 @@ static uint32_t shared_name(struct build *b, const char *text)
     return named->offset;
 }
 
+static uint32_t site_name(struct build *b, uint32_t site)
+{
+    char text[2048];
+    struct sited *sited = NULL;
+    HASH_FIND(hh, b->sites, &site, sizeof(site), sited);
+    if (sited == NULL) {
+        if (spill_stack_text(site, text, sizeof(text)) == 0)
+            return SPILL_TRACE_NONE;
+        sited = spill_heap_alloc(sizeof(*sited));
+        if (sited == NULL)
+            return SPILL_TRACE_NONE;
+        sited->site = site;
+        sited->offset = spill_iteration_name(b->it, text);
+        HASH_ADD(hh, b->sites, site, sizeof(sited->site), sited);
+    }
+    return sited->offset;
+}
+
 static uint32_t buffer_of(const struct build *b, uint64_t serial)
 {
     struct identity *identity = NULL;
@@ -74,23 +101,17 @@ static enum spill_status identify(struct build *b, uint64_t serial, uint32_t buf
     return SPILL_OK;
 }
 
-static enum spill_status add_buffer(struct build *b, uint64_t serial, uint64_t addr, uint64_t bytes,
-                                    uint32_t life, uint32_t slot, uint32_t *buffer)
+static enum spill_status add_buffer(struct build *b, uint64_t serial,
+                                    struct spill_trace_buffer entry, uint32_t slot,
+                                    uint32_t *buffer)
 {
     struct spill_iteration *it = b->it;
     uint32_t n = it->trace.buffer_count;
     if (SPILL_HEAP_GROW(it->trace.buffers, it->buffer_cap, (size_t)n + 1) != 0 ||
         SPILL_HEAP_GROW(it->live_slot, it->slot_cap, (size_t)n + 1) != 0)
         return SPILL_ERR_NOMEM;
-    it->trace.buffers[n] = (struct spill_trace_buffer){
-        .address = addr,
-        .bytes = bytes,
-        .life = life,
-        .pin = slot == SPILL_NO_BUFFER ? SPILL_TRACE_UNPINNED : b->map->bufs[slot].pin,
-        .birth_op = SPILL_TRACE_NONE,
-        .free_op = SPILL_TRACE_NONE,
-        .site = SPILL_TRACE_NONE,
-    };
+    entry.birth_op = entry.free_op = SPILL_TRACE_NONE;
+    it->trace.buffers[n] = entry;
     it->live_slot[n] = slot;
     it->trace.buffer_count = n + 1;
     *buffer = n;
@@ -106,8 +127,12 @@ static enum spill_status add_live(struct build *b)
         uint32_t buffer;
         if (buf->addr == 0)
             continue;
-        enum spill_status status =
-            add_buffer(b, buf->serial, buf->addr, buf->bytes, SPILL_TRACE_PERSISTENT, s, &buffer);
+        struct spill_trace_buffer entry = {.address = buf->addr,
+                                           .bytes = buf->bytes,
+                                           .life = SPILL_TRACE_PERSISTENT,
+                                           .pin = buf->pin,
+                                           .site = site_name(b, buf->site)};
+        enum spill_status status = add_buffer(b, buf->serial, entry, s, &buffer);
         if (status != SPILL_OK)
             return status;
     }
@@ -137,9 +162,13 @@ static enum spill_status identify_events(struct build *b)
             op++;
             continue;
         }
-        if (record->kind == SPILL_LOGREC_ALLOC && buffer == SPILL_NO_BUFFER)
-            status = add_buffer(b, record->serial, record->addr, record->bytes,
-                                SPILL_TRACE_ITERATION, SPILL_NO_BUFFER, &buffer);
+        if (record->kind == SPILL_LOGREC_ALLOC && buffer == SPILL_NO_BUFFER) {
+            struct spill_trace_buffer entry = {.address = record->addr,
+                                               .bytes = record->bytes,
+                                               .life = SPILL_TRACE_ITERATION,
+                                               .site = site_name(b, record->site)};
+            status = add_buffer(b, record->serial, entry, SPILL_NO_BUFFER, &buffer);
+        }
         if (record->kind == SPILL_LOGREC_FREE && buffer == SPILL_NO_BUFFER) {
             buffer = previous_instance(b, record);
             if (buffer == SPILL_NO_BUFFER)
@@ -252,6 +281,7 @@ static void drop_tables(struct build *b)
 {
     struct identity *identity, *next_identity;
     struct named *named, *next_named;
+    struct sited *sited, *next_sited;
     HASH_ITER(hh, b->identities, identity, next_identity)
     {
         HASH_DEL(b->identities, identity);
@@ -261,6 +291,11 @@ static void drop_tables(struct build *b)
     {
         HASH_DEL(b->names, named);
         spill_heap_free(named, sizeof(*named));
+    }
+    HASH_ITER(hh, b->sites, sited, next_sited)
+    {
+        HASH_DEL(b->sites, sited);
+        spill_heap_free(sited, sizeof(*sited));
     }
 }
 

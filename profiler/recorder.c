@@ -129,6 +129,7 @@ enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct 
     record->serial = buf->serial;
     record->addr = buf->addr;
     record->bytes = buf->bytes;
+    record->site = buf->site;
     uint64_t key = spill_mix(spill_mix(record->kind + 1, buf->addr), buf->bytes);
     record->key = spill_mix(key, map->live_bytes);
     rec->record_count++;

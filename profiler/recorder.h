@@ -25,6 +25,8 @@ struct spill_logrec {
     uint64_t serial;
     uint64_t addr;
     uint64_t bytes; /* also of copies and memsets */
+    uint32_t site;
+    uint32_t unused;
     /* ops */
     CUfunction function;
     CUstream stream;

@@ -7,7 +7,9 @@
 #include "preload/base/log.h"
 #include "preload/base/size.h"
 #include "preload/base/trace.h"
+#include "replay/contents.h"
 
+/* A page whose frame may not be taken: of a pinned buffer, or of a slab (of no buffer at all). */
 static bool pinned(const struct spill_device *dev, uint32_t page)
 {
     uint32_t slot = dev->buffers.slot_of_page[page];
@@ -93,11 +95,15 @@ static CUresult make_room(struct spill_device *dev, uint32_t want)
         CUresult result = CUDA_SUCCESS;
         if (!drained)
             result = SPILL_CU(cuCtxSynchronize)();
-        drained = true;
         if (result == CUDA_SUCCESS)
             result = reclaim_dead(dev, short_by);
         if (result != CUDA_SUCCESS || dev->free_count >= short_by)
             return result;
+        if (!drained) /* before anything is evicted: what may be reached unseen? */
+            result = spill_contents_scan_slabs(dev);
+        if (result != CUDA_SUCCESS)
+            return result;
+        drained = true;
         uint64_t oldest = oldest_use(dev);
         if (oldest == UINT64_MAX)
             return CUDA_ERROR_OUT_OF_MEMORY;
@@ -194,6 +200,32 @@ static CUresult too_small(struct spill_device *dev, uint32_t pages)
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+CUresult spill_pager_bring_pins(struct spill_device *dev)
+{
+    CUresult result = CUDA_SUCCESS;
+    while (result == CUDA_SUCCESS && dev->new_pins > 0) {
+        dev->new_pins = 0; /* making room may find more */
+        for (uint32_t s = 0; result == CUDA_SUCCESS && s < dev->buffers.slot_count; s++) {
+            const struct spill_buf *buf = &dev->buffers.bufs[s];
+            uint32_t missing = 0;
+            if (buf->addr == 0 || buf->pin == SPILL_TRACE_UNPINNED)
+                continue;
+            for (uint32_t p = buf->first_page; p < buf->first_page + buf->page_count; p++)
+                missing += dev->pages[p].frame == SPILL_NO_FRAME;
+            if (missing > 0)
+                result = make_room(dev, missing);
+            if (missing > 0 && result == CUDA_SUCCESS)
+                result = bring_in(dev, buf->first_page, buf->page_count);
+        }
+    }
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        spill_log_once(
+            SPILL_LOG_ERROR,
+            "buffers whose addresses are stored in device memory must stay resident, and "
+            "they do not fit the GPU budget: raise SPILLWAY_GPU_MEM (--gpu-mem)");
+    return result;
+}
+
 CUresult spill_pager_ensure(struct spill_device *dev, const struct spill_touches *touches)
 {
     uint32_t missing = 0, total = 0;
@@ -213,6 +245,11 @@ CUresult spill_pager_ensure(struct spill_device *dev, const struct spill_touches
     if (total + dev->slab_pages > spill_device_frame_limit(dev))
         return too_small(dev, total);
     CUresult result = make_room(dev, missing);
+    if (result == CUDA_SUCCESS && dev->new_pins > 0) {
+        result = spill_pager_bring_pins(dev);
+        if (result == CUDA_SUCCESS)
+            result = make_room(dev, missing);
+    }
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < touches->count; i++) {
         const struct spill_buf *buf = &dev->buffers.bufs[touches->list[i].slot];
         result = bring_in(dev, buf->first_page, buf->page_count);

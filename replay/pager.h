@@ -13,6 +13,9 @@
  * are the driver's. Nothing is lost in any case. */
 CUresult spill_pager_ensure(struct spill_device *dev, const struct spill_touches *touches);
 
+/* Brings in the buffers that were found to be reachable without being named (dev->new_pins). */
+CUresult spill_pager_bring_pins(struct spill_device *dev);
+
 /* COUNT more frames for good (a slab), taken from others if need be. Writes them to FRAMES. */
 CUresult spill_pager_claim(struct spill_device *dev, uint32_t count, uint32_t *frames);
 

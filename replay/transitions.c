@@ -10,9 +10,11 @@
 #include "preload/base/size.h"
 #include "profiler/iteration.h"
 #include "profiler/tracefile.h"
+#include "replay/contents.h"
 #include "replay/engine.h"
 
 #define GUARDED_ITERATIONS 2
+#define SCAN_BYTES         ((uint64_t)1 << 30) /* of buffers, once a plan: their contents are searched */
 
 bool spill_engine_boot(struct spill_engine *e)
 {
@@ -264,13 +266,15 @@ void spill_engine_write_partial_trace(struct spill_engine *e)
 static void start_planning(struct spill_engine *e, uint32_t period)
 {
     struct spill_iteration it;
+    if (SPILL_CU(cuCtxSynchronize)() != CUDA_SUCCESS ||
+        spill_contents_scan_slabs(&e->dev) != CUDA_SUCCESS ||
+        spill_contents_scan_buffers(&e->dev, SCAN_BYTES) != CUDA_SUCCESS ||
+        spill_pager_bring_pins(&e->dev) != CUDA_SUCCESS)
+        return;
     if (spill_iteration_build(&it, &e->rec, &e->dev.buffers, period) != SPILL_OK)
         return;
-    if (!e->links.measured) {
-        if (SPILL_CU(cuCtxSynchronize)() != CUDA_SUCCESS)
-            goto err_iteration;
+    if (!e->links.measured)
         spill_calibrate(&e->dev, &e->links);
-    }
     describe(e, &it);
     if (trace_wanted(e))
         write_trace(e, &it.trace);

@@ -31,6 +31,9 @@ for mem in 50MiB 36MiB; do
     bend $mem 12 --steps 20 --threads
     bend $mem 20 --steps 60 --eval 7 --small 11 --streams
 done
-# A pointer table in device memory: what it points to is pinned, and the rest still moves.
+# A pointer table in device memory, uploaded or written there by a kernel: what it points to is pinned, and
+# the rest still moves.
 bend 50MiB 15 --steps 30 --hide 9
+bend 44MiB 10 --steps 20 --build 6
+bend 38MiB 12 --steps 20 --build 1
 exit $failed

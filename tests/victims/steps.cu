@@ -10,7 +10,8 @@
  * stream
  *   --threads   the backward pass on a second thread    --hide N    in step N a pointer table is
  * uploaded
- *   --log N     every N steps one more copy to the host */
+ *   --log N     every N steps one more copy to the host
+ *   --build N   from step N on a kernel writes the pointer table anew in every step */
 #include <cuda_runtime.h>
 
 #include <pthread.h>
@@ -36,7 +37,7 @@ enum {
 };
 
 static int steps = 12, layers = 8, mib = 2;
-static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every;
+static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every, build_at;
 static int two_streams, two_threads;
 
 /* Each thread owns its elements: no races inside a kernel. */
@@ -87,6 +88,17 @@ __global__ void through_table(float **table, int count, int n)
             table[t][i] = 0.984375f * table[t][i] + 0.0078125f;
 }
 
+struct pointers {
+    float *at[LAYERS_MAX];
+};
+
+__global__ void build_table(float **table, struct pointers from, int count)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        for (int t = 0; t < count; t++)
+            table[t] = from.at[t];
+}
+
 /* One thread sums with a stride, in a fixed order. */
 __global__ void checksum(const float *x, int n, float *out)
 {
@@ -101,6 +113,7 @@ __global__ void checksum(const float *x, int n, float *out)
 struct net {
     float *w[LAYERS_MAX], *m[LAYERS_MAX], *a[LAYERS_MAX + 1];
     float *result, **table;
+    int table_count;
     int n, count; /* elements of an activation at most, and in this step */
     int step, no_update;
     cudaStream_t side;
@@ -182,7 +195,22 @@ static void upload_table(struct net *net)
 {
     if (net->table == NULL)
         CHECK(cudaMalloc((void **)&net->table, sizeof(float *) * layers));
+    net->table_count = layers;
     CHECK(cudaMemcpy(net->table, net->w, sizeof(float *) * layers, cudaMemcpyHostToDevice));
+}
+
+/* Half of the weights: what the table reaches stays resident, and must fit. */
+static void write_table(struct net *net)
+{
+    struct pointers from;
+    memset(&from, 0, sizeof(from));
+    for (int l = 0; l < layers / 2; l++)
+        from.at[l] = net->w[l];
+    if (net->table == NULL)
+        CHECK(cudaMalloc((void **)&net->table, sizeof(float *) * layers));
+    net->table_count = layers / 2;
+    build_table<<<1, 1>>>(net->table, from, layers / 2);
+    CHECK(cudaGetLastError());
 }
 
 static int every(int n, int step)
@@ -202,8 +230,10 @@ static void run_step(struct net *net)
         fail_once(net);
     if (net->step == hide_at)
         upload_table(net);
+    if (build_at != 0 && net->step >= build_at)
+        write_table(net);
     if (net->table != NULL) {
-        through_table<<<2, THREADS>>>(net->table, layers, net->count);
+        through_table<<<2, THREADS>>>(net->table, net->table_count, net->count);
         CHECK(cudaGetLastError());
     }
     if (every(log_every, net->step))
@@ -228,10 +258,19 @@ static void parse(int argc, char **argv)
         int *value;
         int flag;
     } options[] = {
-        {"--steps", &steps, 0},     {"--layers", &layers, 0},       {"--mib", &mib, 0},
-        {"--eval", &eval_every, 0}, {"--small", &small_every, 0},   {"--skip", &skip_every, 0},
-        {"--grow", &grow_at, 0},    {"--fail", &fail_at, 0},        {"--hide", &hide_at, 0},
-        {"--log", &log_every, 0},   {"--streams", &two_streams, 1}, {"--threads", &two_threads, 1},
+        {"--steps", &steps, 0},
+        {"--layers", &layers, 0},
+        {"--mib", &mib, 0},
+        {"--eval", &eval_every, 0},
+        {"--small", &small_every, 0},
+        {"--skip", &skip_every, 0},
+        {"--grow", &grow_at, 0},
+        {"--fail", &fail_at, 0},
+        {"--hide", &hide_at, 0},
+        {"--log", &log_every, 0},
+        {"--build", &build_at, 0},
+        {"--streams", &two_streams, 1},
+        {"--threads", &two_threads, 1},
     };
     for (int i = 1; i < argc; i++) {
         unsigned o = 0, count = sizeof(options) / sizeof(options[0]);

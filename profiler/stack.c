@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walked only while recording, never on the planned path. libunwind keeps its own caches in mmap'ed
+ * memory; names are looked up later, when a trace is written. */
+#include "profiler/stack.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "preload/base/fmt.h"
+#include "preload/base/log.h"
+#include "preload/base/uthash_heap.h"
+#include "profiler/mix.h"
+
+#define OWN_FRAMES 12 /* at most this many of ours are on top */
+
+struct site {
+    uint64_t hash;
+    uint32_t number;
+    uint32_t count;
+    void *frames[SPILL_STACK_FRAMES];
+    UT_hash_handle hh;
+};
+
+typedef int (*backtrace_fn)(void **, int);
+
+static struct site *sites;      /* by hash */
+static struct site **by_number; /* number - 1 -> site */
+static size_t by_number_cap;
+static uint32_t site_count;
+
+static backtrace_fn find_backtrace(void)
+{
+    static backtrace_fn found;
+    static char tried;
+    if (!tried) {
+        tried = 1;
+        void *unwind = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+        found = unwind == NULL ? NULL : (backtrace_fn)dlsym(unwind, "unw_backtrace");
+        if (found == NULL)
+            spill_log(SPILL_LOG_DEBUG, "no libunwind.so.8: traces will have no call sites");
+    }
+    return found;
+}
+
+static const void *object_of(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) == 0 ? NULL : info.dli_fbase;
+}
+
+static struct site *add_site(uint64_t hash, void *const *frames, uint32_t count)
+{
+    struct site *site = spill_heap_alloc(sizeof(*site));
+    if (site == NULL || SPILL_HEAP_GROW(by_number, by_number_cap, (size_t)site_count + 1) != 0)
+        return NULL;
+    site->hash = hash;
+    site->count = count;
+    memcpy(site->frames, frames, count * sizeof(*frames));
+    HASH_ADD(hh, sites, hash, sizeof(site->hash), site);
+    by_number[site_count] = site;
+    site->number = ++site_count;
+    return site;
+}
+
+uint32_t spill_stack_here(void)
+{
+    void *frames[SPILL_STACK_FRAMES + OWN_FRAMES];
+    static const void *own;
+    backtrace_fn walk = find_backtrace();
+    struct site *site = NULL;
+    if (walk == NULL)
+        return SPILL_NO_SITE;
+    if (own == NULL)
+        own = object_of((const void *)spill_stack_here);
+    int total = walk(frames, SPILL_STACK_FRAMES + OWN_FRAMES), first = 0;
+    while (first < total && object_of(frames[first]) == own)
+        first++;
+    int count = total - first < SPILL_STACK_FRAMES ? total - first : SPILL_STACK_FRAMES;
+    if (count <= 0)
+        return SPILL_NO_SITE;
+    uint64_t hash = 0;
+    for (int i = 0; i < count; i++)
+        hash = spill_mix(hash, (uintptr_t)frames[first + i]);
+    HASH_FIND(hh, sites, &hash, sizeof(hash), site);
+    if (site == NULL)
+        site = add_site(hash, frames + first, (uint32_t)count);
+    return site == NULL ? SPILL_NO_SITE : site->number;
+}
+
+/* One frame. The return address may be the first byte of the next function: look one byte back. */
+static size_t frame_text(const char *address, char *out, size_t out_len)
+{
+    Dl_info info;
+    if (dladdr(address - 1, &info) == 0 || info.dli_fname == NULL)
+        return spill_fmt(out, out_len, "0x%llx", (unsigned long long)(uintptr_t)address);
+    const char *slash = strrchr(info.dli_fname, '/');
+    const char *module = slash == NULL ? info.dli_fname : slash + 1;
+    if (info.dli_sname == NULL)
+        return spill_fmt(out, out_len, "0x%llx in %s",
+                         (unsigned long long)(address - (const char *)info.dli_fbase), module);
+    return spill_fmt(out, out_len, "%s+0x%llx in %s", info.dli_sname,
+                     (unsigned long long)(address - (const char *)info.dli_saddr), module);
+}
+
+size_t spill_stack_text(uint32_t site, char *out, size_t out_len)
+{
+    size_t n = 0;
+    out[0] = '\0';
+    if (site == SPILL_NO_SITE || site > site_count)
+        return 0;
+    const struct site *s = by_number[site - 1];
+    for (uint32_t i = 0; i < s->count && n + 1 < out_len; i++) {
+        if (i > 0)
+            n += spill_fmt(out + n, out_len - n, ";");
+        n += frame_text(s->frames[i], out + n, out_len - n);
+    }
+    return n;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Call sites of allocations: the return addresses of the program's frames, each distinct stack kept
+ * once. libunwind is opened at the first need; without it there are no call sites (said once). */
+#ifndef SPILL_STACK_H
+#define SPILL_STACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPILL_STACK_FRAMES 16
+#define SPILL_NO_SITE      0
+
+/* The number of the caller's stack, the library's own frames left out; SPILL_NO_SITE if it cannot
+ * be walked. The same stack gives the same number. */
+uint32_t spill_stack_here(void);
+
+/* The site as text, innermost frame first, "function+0x1f in module" joined by ";". Returns its
+ * length, 0 for SPILL_NO_SITE. */
+size_t spill_stack_text(uint32_t site, char *out, size_t out_len);
+
+#endif

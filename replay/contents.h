@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses stored in device memory: a kernel reaches a buffer through them without any parameter
+ * that names it. Such a buffer is pinned: it must never be out. */
+#ifndef SPILL_CONTENTS_H
+#define SPILL_CONTENTS_H
+
+#include "replay/device.h"
+
+/* Reads the slabs, where pointer tables lie (allocations below one page), and pins what their words
+ * point to; counts it in dev->new_pins. The device must be idle. Cheap: a copy of a few pages. */
+CUresult spill_contents_scan_slabs(struct spill_device *dev);
+
+/* The same for resident pages of larger buffers, LIMIT bytes at most. */
+CUresult spill_contents_scan_buffers(struct spill_device *dev, uint64_t limit);
+
+#endif
