@@ -23,6 +23,14 @@
         return result;                                                                             \
     } while (0)
 
+/* The same for a call that waits for STREAM itself: the long part of the wait is outside the guard,
+ * for what the stream waits for may need another thread's calls. */
+#define SPILL_AROUND_WAIT(stream, op, call)                                                        \
+    do {                                                                                           \
+        spill_guard_drain(stream);                                                                 \
+        SPILL_AROUND(op, call);                                                                    \
+    } while (0)
+
 /* What a NULL stream means in the plain and in the per-thread form of a function. */
 #define SPILL_STREAM_L CU_STREAM_LEGACY
 #define SPILL_STREAM_T CU_STREAM_PER_THREAD

@@ -4,20 +4,41 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "preload/base/config.h"
 #include "preload/base/driver.h"
+#include "preload/base/glob.h"
 #include "preload/base/log.h"
 #include "preload/guard.h"
 #include "preload/lookup.h"
+#include "preload/base/pinrules.h"
+#include "preload/real.h"
 
 const struct spill_sink *spill_guard_sink;
 uint64_t spill_guard_calls;
+bool spill_guard_budget_view;
+uint64_t spill_guard_gpu_mem;
 
 static struct spill_config config;
 static char started; /* 0 not yet, 1 in progress, 2 done */
 static char turnstile;
 static __thread char inside __attribute__((tls_model("initial-exec")));
+
+/* By the executable's own name: a script is its interpreter. */
+static bool program_wanted(void)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (n < 0)
+        n = 0;
+    path[n] = '\0';
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    return (config.only[0] == '\0' || spill_glob_list(config.only, name)) &&
+           !spill_glob_list(config.skip, name);
+}
 
 static void start(void)
 {
@@ -30,8 +51,11 @@ static void start(void)
     }
     (void)spill_config_read(&config);
     spill_log_set_level((enum spill_log_level)config.verbose);
-    if (config.mode != SPILL_MODE_OFF)
+    if (config.mode != SPILL_MODE_OFF && program_wanted() && spill_pinrules_set(config.pin)) {
+        spill_guard_budget_view = config.mode == SPILL_MODE_OFFLOAD && config.mem_info;
+        spill_guard_gpu_mem = config.gpu_mem;
         spill_guard_sink = spill_engine_sink(&config);
+    }
     __atomic_store_n(&started, 2, __ATOMIC_RELEASE);
 }
 
@@ -51,6 +75,14 @@ bool spill_guard_enter(void)
         sched_yield();
     spill_guard_calls++;
     return true;
+}
+
+void spill_guard_drain(CUstream stream)
+{
+    /* An error of this wait is the next call's, too, and is told there. */
+    if (!inside && spill_guard_active() && spill_real_load() &&
+        SPILL_CU(cuStreamSynchronize) != NULL)
+        (void)SPILL_CU(cuStreamSynchronize)(stream);
 }
 
 void spill_guard_leave(void)

@@ -15,7 +15,9 @@
 #include "preload/base/sink.h"
 
 extern const struct spill_sink *spill_guard_sink; /* NULL: inert */
-extern uint64_t spill_guard_calls;                /* hooked allocations, frees and ops */
+extern uint64_t spill_guard_calls;                /* times anyone entered */
+extern bool spill_guard_budget_view;              /* cuMemGetInfo tells of the budget */
+extern uint64_t spill_guard_gpu_mem;              /* the setting; 0: none */
 
 /* Is the library to act at all? Starts it (reads the settings) at the first question. */
 bool spill_guard_active(void);
@@ -23,5 +25,8 @@ bool spill_guard_active(void);
 /* True: the caller is inside now and must call spill_guard_leave. False: pass through. */
 bool spill_guard_enter(void);
 void spill_guard_leave(void);
+
+/* Before a call that waits for STREAM inside the guard: waits for it out here. */
+void spill_guard_drain(CUstream stream);
 
 #endif

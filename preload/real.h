@@ -5,9 +5,7 @@
 
 #include <stdbool.h>
 
-#include <cudaTypedefs.h>
-
-#undef cuGetProcAddress /* cuda.h renames it to _v2; both are hooked, by their exact names */
+#include "preload/base/cuapi.h"
 
 /* Every wrapper, declared from its row's type: a definition of another signature does not compile.
  */

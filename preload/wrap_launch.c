@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrappers of kernel launches, host functions and graphs. */
+/* Wrappers of kernel launches and host functions. */
 #include "preload/around.h"
+#include "preload/base/log.h"
 
 static struct spill_opcall kernel_op(CUstream stream, CUfunction function, unsigned gx, unsigned gy,
                                      unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -71,22 +72,45 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, SPILL_STREAM_T)
 HOST_FUNC(cuLaunchHostFunc, SPILL_STREAM_L)
 HOST_FUNC(cuLaunchHostFunc_ptsz, SPILL_STREAM_T)
 
-#define GRAPH_LAUNCH(symbol, home)                                                                 \
-    CUresult symbol(CUgraphExec graph, CUstream stream)                                            \
+#define CALLBACK(symbol, home)                                                                     \
+    CUresult symbol(CUstream stream, CUstreamCallback callback, void *data, unsigned int flags)    \
     {                                                                                              \
-        SPILL_AROUND(plain_op(SPILL_OPKIND_ALL, spill_around_stream(stream, home)),                \
-                     SPILL_REAL(symbol)(graph, stream));                                           \
+        SPILL_AROUND(plain_op(SPILL_OPKIND_HOST_FUNC, spill_around_stream(stream, home)),          \
+                     SPILL_REAL(symbol)(stream, callback, data, flags));                           \
     }
-GRAPH_LAUNCH(cuGraphLaunch, SPILL_STREAM_L)
-GRAPH_LAUNCH(cuGraphLaunch_ptsz, SPILL_STREAM_T)
+CALLBACK(cuStreamAddCallback, SPILL_STREAM_L)
+CALLBACK(cuStreamAddCallback_ptsz, SPILL_STREAM_T)
 
-/* What is captured runs later, at addresses that must then hold data: same as a launch of
- * everything. */
-#define BEGIN_CAPTURE(symbol, home)                                                                \
-    CUresult symbol(CUstream stream, CUstreamCaptureMode mode)                                     \
-    {                                                                                              \
-        SPILL_AROUND(plain_op(SPILL_OPKIND_ALL, spill_around_stream(stream, home)),                \
-                     SPILL_REAL(symbol)(stream, mode));                                            \
-    }
-BEGIN_CAPTURE(cuStreamBeginCapture_v2, SPILL_STREAM_L)
-BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz, SPILL_STREAM_T)
+/* One kernel on several devices: its parameters are several lists, so it counts as touching all. */
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned int devices,
+                                              unsigned int flags)
+{
+    SPILL_AROUND(plain_op(SPILL_OPKIND_ALL, SPILL_STREAM_L),
+                 SPILL_REAL(cuLaunchCooperativeKernelMultiDevice)(list, devices, flags));
+}
+
+/* The launches of before CUDA 4: their parameters were set one by one, by calls that we do not
+ * follow. */
+static struct spill_opcall old_op(CUstream stream)
+{
+    spill_log_once(SPILL_LOG_WARN,
+                   "this program launches by cuLaunch, cuLaunchGrid or cuLaunchGridAsync, whose "
+                   "parameters are not seen: all its memory stays on the GPU");
+    return plain_op(SPILL_OPKIND_ALL, stream);
+}
+
+CUresult cuLaunch(CUfunction f)
+{
+    SPILL_AROUND(old_op(SPILL_STREAM_L), SPILL_REAL(cuLaunch)(f));
+}
+
+CUresult cuLaunchGrid(CUfunction f, int width, int height)
+{
+    SPILL_AROUND(old_op(SPILL_STREAM_L), SPILL_REAL(cuLaunchGrid)(f, width, height));
+}
+
+CUresult cuLaunchGridAsync(CUfunction f, int width, int height, CUstream stream)
+{
+    SPILL_AROUND(old_op(spill_around_stream(stream, SPILL_STREAM_L)),
+                 SPILL_REAL(cuLaunchGridAsync)(f, width, height, stream));
+}

@@ -37,22 +37,29 @@ SET_ASYNC(cuMemsetD16Async_ptsz, unsigned short, SPILL_STREAM_T)
 SET_ASYNC(cuMemsetD32Async, unsigned int, SPILL_STREAM_L)
 SET_ASYNC(cuMemsetD32Async_ptsz, unsigned int, SPILL_STREAM_T)
 
-#define SET_2D(symbol, home)                                                                       \
-    CUresult symbol(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,              \
-                    size_t height)                                                                 \
+#define SET_2D(symbol, type, home)                                                                 \
+    CUresult symbol(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height)        \
     {                                                                                              \
-        SPILL_AROUND(set_op(home, dst, width *height),                                             \
+        SPILL_AROUND(set_op(home, dst, width *height * sizeof(type)),                              \
                      SPILL_REAL(symbol)(dst, pitch, value, width, height));                        \
     }
-SET_2D(cuMemsetD2D8_v2, SPILL_STREAM_L)
-SET_2D(cuMemsetD2D8_v2_ptds, SPILL_STREAM_T)
+SET_2D(cuMemsetD2D8_v2, unsigned char, SPILL_STREAM_L)
+SET_2D(cuMemsetD2D8_v2_ptds, unsigned char, SPILL_STREAM_T)
+SET_2D(cuMemsetD2D16_v2, unsigned short, SPILL_STREAM_L)
+SET_2D(cuMemsetD2D16_v2_ptds, unsigned short, SPILL_STREAM_T)
+SET_2D(cuMemsetD2D32_v2, unsigned int, SPILL_STREAM_L)
+SET_2D(cuMemsetD2D32_v2_ptds, unsigned int, SPILL_STREAM_T)
 
-#define SET_2D_ASYNC(symbol, home)                                                                 \
-    CUresult symbol(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,              \
-                    size_t height, CUstream stream)                                                \
+#define SET_2D_ASYNC(symbol, type, home)                                                           \
+    CUresult symbol(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height,        \
+                    CUstream stream)                                                               \
     {                                                                                              \
-        SPILL_AROUND(set_op(spill_around_stream(stream, home), dst, width *height),                \
+        SPILL_AROUND(set_op(spill_around_stream(stream, home), dst, width *height * sizeof(type)), \
                      SPILL_REAL(symbol)(dst, pitch, value, width, height, stream));                \
     }
-SET_2D_ASYNC(cuMemsetD2D8Async, SPILL_STREAM_L)
-SET_2D_ASYNC(cuMemsetD2D8Async_ptsz, SPILL_STREAM_T)
+SET_2D_ASYNC(cuMemsetD2D8Async, unsigned char, SPILL_STREAM_L)
+SET_2D_ASYNC(cuMemsetD2D8Async_ptsz, unsigned char, SPILL_STREAM_T)
+SET_2D_ASYNC(cuMemsetD2D16Async, unsigned short, SPILL_STREAM_L)
+SET_2D_ASYNC(cuMemsetD2D16Async_ptsz, unsigned short, SPILL_STREAM_T)
+SET_2D_ASYNC(cuMemsetD2D32Async, unsigned int, SPILL_STREAM_L)
+SET_2D_ASYNC(cuMemsetD2D32Async_ptsz, unsigned int, SPILL_STREAM_T)

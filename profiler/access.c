@@ -6,10 +6,6 @@
 #include "preload/base/accessmode.h"
 #include "profiler/kernels.h"
 
-/* Copies larger than this carry tensors, not pointer tables; scanning them would read every
- * training sample. */
-#define STORED_SCAN_MAX ((uint64_t)1 << 20)
-
 static enum spill_status touch(struct spill_bufmap *map, struct spill_touches *touches,
                                uint32_t slot, uint32_t mode)
 {
@@ -101,6 +97,11 @@ enum spill_status spill_access_scan(struct spill_bufmap *map, const struct spill
         if (slot != SPILL_NO_BUFFER)
             status = touch(map, touches, slot, op->ranges[i].mode);
     }
+    for (uint32_t i = 0; status == SPILL_OK && i < op->more_count; i++) {
+        uint32_t slot = spill_bufmap_find(map, op->more[i].addr);
+        if (slot != SPILL_NO_BUFFER)
+            status = touch(map, touches, slot, op->more[i].mode);
+    }
     if (status == SPILL_OK && op->kind == SPILL_OPKIND_KERNEL)
         status = scan_kernel(map, op, touches);
     return status;
@@ -111,8 +112,6 @@ void spill_access_stored(struct spill_bufmap *map, const void *data, uint64_t by
 {
     const unsigned char *at = data;
     uint64_t word;
-    if (bytes > STORED_SCAN_MAX)
-        return;
     for (uint64_t i = 0; i + sizeof(word) <= bytes; i += sizeof(word)) {
         memcpy(&word, at + i, sizeof(word));
         uint32_t slot = spill_bufmap_find(map, word);

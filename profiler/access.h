@@ -28,8 +28,8 @@ struct spill_touches {
 enum spill_status spill_access_scan(struct spill_bufmap *map, const struct spill_opcall *op,
                                     struct spill_touches *touches);
 
-/* Calls FOUND for every managed buffer whose address stands in the BYTES at DATA (host memory that
- * is being copied to the device): such a buffer may be reached without any kernel naming it. */
+/* Calls FOUND for every managed buffer whose address stands in the BYTES at DATA (what is being
+ * copied to the device, or was read from it): it may be reached without any kernel naming it. */
 void spill_access_stored(struct spill_bufmap *map, const void *data, uint64_t bytes,
                          void (*found)(void *arg, uint32_t slot), void *arg);
 

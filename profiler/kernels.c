@@ -5,6 +5,7 @@
 
 #include "preload/base/driver.h"
 #include "preload/base/log.h"
+#include "preload/base/pinrules.h"
 
 static struct spill_kernel *kernels;
 static struct spill_kernel *last; /* launches of one kernel come in runs */
@@ -58,9 +59,25 @@ const struct spill_kernel *spill_kernels_get(CUfunction function)
             return NULL;
         kernel->function = function;
         kernel->name = name_of(function);
+        kernel->held = spill_pinrules_kernel(kernel->name);
         ask_params(kernel);
         HASH_ADD_PTR(kernels, function, kernel);
+    } else if (kernel->stale) {
+        /* Old names and parameters are kept: traces point to the former. */
+        kernel->stale = kernel->opaque = false;
+        kernel->params = NULL;
+        kernel->param_count = 0;
+        kernel->name = name_of(function);
+        kernel->held = spill_pinrules_kernel(kernel->name);
+        ask_params(kernel);
     }
     last = kernel;
     return kernel;
+}
+
+void spill_kernels_forget(void)
+{
+    for (struct spill_kernel *kernel = kernels; kernel != NULL; kernel = kernel->hh.next)
+        kernel->stale = true;
+    last = NULL;
 }

@@ -22,10 +22,15 @@ struct spill_kernel {
     struct spill_kernel_param *params;
     uint32_t param_count;
     bool opaque; /* the driver does not tell its parameters: it may touch anything */
+    bool held;   /* SPILLWAY_PIN: what it touches stays on the GPU */
+    bool stale;  /* to be asked again: its handle may mean another kernel now */
     UT_hash_handle hh;
 };
 
 /* Never NULL but when memory is out. */
 const struct spill_kernel *spill_kernels_get(CUfunction function);
+
+/* A module went away: its handles may be given to other kernels. All are asked again. */
+void spill_kernels_forget(void);
 
 #endif

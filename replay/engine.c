@@ -6,6 +6,11 @@
 
 #include "preload/base/log.h"
 #include "preload/base/trace.h"
+#include "profiler/kernels.h"
+
+/* Copies larger than this carry tensors, not pointer tables; scanning them would read every
+ * training sample. */
+#define STORED_SCAN_MAX ((uint64_t)1 << 20)
 
 struct spill_engine spill_engine;
 
@@ -31,11 +36,9 @@ static bool matches(const struct spill_engine *e, const struct spill_opcall *op,
     return true;
 }
 
-/* A buffer whose address was copied to the device as data: a kernel may reach it without naming it.
- */
-static void pin_stored(void *arg, uint32_t slot)
+/* The buffer is brought back and stays: it may be reached without any op naming it. */
+static void pin_buffer(struct spill_engine *e, uint32_t slot, enum spill_trace_pin reason)
 {
-    struct spill_engine *e = arg;
     struct spill_buf *buf = &e->dev.buffers.bufs[slot];
     if (buf->pin != SPILL_TRACE_UNPINNED)
         return;
@@ -44,12 +47,39 @@ static void pin_stored(void *arg, uint32_t slot)
     struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
     struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
     CUresult result = spill_pager_ensure(&e->dev, &one);
-    buf->pin = SPILL_TRACE_PIN_STORED_ADDRESS;
+    buf->pin = reason;
     if (result != CUDA_SUCCESS)
-        spill_log_once(
-            SPILL_LOG_ERROR,
-            "buffers whose addresses are stored in device memory must stay resident, and "
-            "they do not fit the GPU budget: raise SPILLWAY_GPU_MEM (--gpu-mem)");
+        spill_log_once(SPILL_LOG_ERROR,
+                       "buffers whose addresses are stored where no op shows them must stay "
+                       "resident, and they do not fit the GPU budget: raise SPILLWAY_GPU_MEM "
+                       "(--gpu-mem)");
+}
+
+static void pin_stored(void *arg, uint32_t slot)
+{
+    pin_buffer(arg, slot, SPILL_TRACE_PIN_STORED_ADDRESS);
+}
+
+static void pin_address(CUdeviceptr addr, enum spill_trace_pin reason)
+{
+    struct spill_engine *e = &spill_engine;
+    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
+        return;
+    uint32_t slot = spill_bufmap_find(&e->dev.buffers, addr);
+    if (slot == SPILL_NO_BUFFER)
+        return; /* not ours, or in a slab, which never moves */
+    e->dev.op_number++;
+    pin_buffer(e, slot, reason);
+}
+
+/* SPILLWAY_PIN names this kernel: what it touches stays. */
+static void pin_touched(struct spill_engine *e, const struct spill_opcall *op)
+{
+    const struct spill_kernel *kernel = spill_kernels_get(op->function);
+    if (kernel == NULL || !kernel->held)
+        return;
+    for (uint32_t i = 0; i < e->touches.count; i++)
+        pin_buffer(e, e->touches.list[i].slot, SPILL_TRACE_PIN_USER);
 }
 
 static void note_to_host(struct spill_engine *e, CUstream stream)
@@ -96,10 +126,12 @@ static CUresult op_before(struct spill_opcall *op)
     e->dev.op_number++;
     if (op->to_host)
         note_to_host(e, op->stream);
-    if (op->host_source != NULL)
-        spill_access_stored(&e->dev.buffers, op->host_source, op->bytes, pin_stored, e);
+    if (op->host_source != NULL && op->host_bytes <= STORED_SCAN_MAX)
+        spill_access_stored(&e->dev.buffers, op->host_source, op->host_bytes, pin_stored, e);
     if (spill_access_scan(&e->dev.buffers, op, &e->touches) != SPILL_OK)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (op->kind == SPILL_OPKIND_KERNEL && e->config.pin[0] != '\0')
+        pin_touched(e, op);
     if (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY) {
         const struct spill_iteration_event *event = spill_engine_expected(e);
         if (matches(e, op, event)) {
@@ -168,11 +200,50 @@ static void synchronized(CUstream stream)
     }
 }
 
-static void context_end(void)
+static bool managed_device(CUcontext *context, CUdevice *ordinal)
+{
+    const struct spill_engine *e = &spill_engine;
+    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
+        return false;
+    *context = e->dev.context;
+    *ordinal = e->dev.ordinal;
+    return true;
+}
+
+/* The view that the budget gives: what is managed counts as asked for, wherever it is. */
+static bool memory_view(size_t *left, size_t *total)
+{
+    const struct spill_engine *e = &spill_engine;
+    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
+        return false;
+    uint64_t used = ((e->dev.buffers.live_pages + e->dev.slab_pages) << e->dev.page_shift) +
+                    e->dev.unmanaged_bytes;
+    *total = e->dev.gpu_budget;
+    *left = used < e->dev.gpu_budget ? e->dev.gpu_budget - used : 0;
+    return true;
+}
+
+/* A stream that goes away cannot be waited for any more; the device can. */
+static void stream_end(CUstream stream)
+{
+    struct spill_engine *e = &spill_engine;
+    if (e->to_host_stream == stream)
+        e->to_host_many = true;
+}
+
+static void save(void)
+{
+    struct spill_engine *e = &spill_engine;
+    if (e->state != SPILL_STATE_NEW && e->state != SPILL_STATE_OFF)
+        spill_engine_write_partial_trace(e);
+}
+
+static void context_end(bool gone)
 {
     struct spill_engine *e = &spill_engine;
     if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
         return;
+    e->rec.timing = e->rec.timing && !gone;
     spill_engine_write_partial_trace(e);
     /* Streams, events, frames go with the context; nothing of ours may touch them again. */
     e->state = SPILL_STATE_OFF;
@@ -201,6 +272,12 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config)
         .after = op_after,
         .synchronized = synchronized,
         .find = spill_engine_find,
+        .pin = pin_address,
+        .device = managed_device,
+        .memory = memory_view,
+        .stream_end = stream_end,
+        .functions_end = spill_kernels_forget,
+        .save = save,
         .context_end = context_end,
         .finish = finish,
         .child = in_child,

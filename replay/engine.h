@@ -82,7 +82,7 @@ extern struct spill_engine spill_engine;
 enum spill_handled spill_engine_alloc(CUdeviceptr *addr, size_t bytes, CUresult *result);
 enum spill_handled spill_engine_free(CUdeviceptr addr, CUresult *result);
 void spill_engine_unmanaged(int64_t bytes);
-bool spill_engine_find(CUdeviceptr addr, CUdeviceptr *base, size_t *bytes);
+bool spill_engine_find(CUdeviceptr addr, struct spill_found *found);
 
 /* transitions.c */
 bool spill_engine_boot(struct spill_engine *e);

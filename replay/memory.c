@@ -3,6 +3,7 @@
 #include "preload/base/log.h"
 #include "preload/base/size.h"
 #include "preload/base/trace.h"
+#include "profiler/stack.h"
 #include "replay/engine.h"
 
 static bool planned(const struct spill_engine *e)
@@ -64,6 +65,8 @@ static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, 
     if (spill_bufmap_add(&dev->buffers, *addr, bytes, &slot) != SPILL_OK)
         goto err_range;
     dev->buffers.bufs[slot].plan_id = plan_id;
+    if (e->recording)
+        dev->buffers.bufs[slot].site = spill_stack_here();
     if (e->state == SPILL_STATE_RESIDENT) {
         result = back_now(e, slot);
         if (result != CUDA_SUCCESS)
@@ -230,19 +233,19 @@ void spill_engine_unmanaged(int64_t bytes)
         spill_log_once(SPILL_LOG_WARN, "memory that is not managed exceeds the GPU budget");
 }
 
-bool spill_engine_find(CUdeviceptr addr, CUdeviceptr *base, size_t *bytes)
+bool spill_engine_find(CUdeviceptr addr, struct spill_found *found)
 {
     const struct spill_engine *e = &spill_engine;
     if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF || addr < e->dev.buffers.base ||
         addr >= e->dev.buffers.end)
         return false;
     uint32_t slot = spill_bufmap_find(&e->dev.buffers, addr);
+    found->serial = 0;
     if (slot == SPILL_NO_BUFFER)
-        return spill_slab_find(&e->slabs, &e->dev, addr, base, bytes);
+        return spill_slab_find(&e->slabs, &e->dev, addr, &found->base, &found->bytes);
     const struct spill_buf *buf = &e->dev.buffers.bufs[slot];
     if (addr >= buf->addr + buf->bytes)
         return false;
-    *base = buf->addr;
-    *bytes = buf->bytes;
+    *found = (struct spill_found){buf->addr, buf->bytes, buf->serial + 1};
     return true;
 }

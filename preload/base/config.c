@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "preload/base/fmt.h"
 #include "preload/base/log.h"
 #include "preload/base/size.h"
 
@@ -59,10 +61,90 @@ static enum spill_status parse_mode(const char *text, enum spill_mode *value)
     return SPILL_ERR_INVAL;
 }
 
+static enum spill_status parse_view(const char *text, bool *value)
+{
+    *value = strcasecmp(text, "real") != 0;
+    return !*value || strcasecmp(text, "budget") == 0 ? SPILL_OK : SPILL_ERR_INVAL;
+}
+
 static enum spill_status parse_text(const char *text, const char **value)
 {
     *value = text;
     return SPILL_OK;
+}
+
+static const char *const names[] = {
+#define SPILL_CONFIG(field, name, type, fallback, doc) name,
+#include "preload/base/config.def"
+#undef SPILL_CONFIG
+};
+
+#define NAME_COUNT (sizeof(names) / sizeof(names[0]))
+#define NAME_MAX   48
+
+/* Letters to insert, delete or change to make A, of LENGTH letters, into B. */
+static unsigned distance(const char *a, size_t length, const char *b)
+{
+    unsigned row[NAME_MAX + 1];
+    size_t columns = strlen(b);
+    if (length > NAME_MAX || columns > NAME_MAX)
+        return NAME_MAX;
+    for (size_t j = 0; j <= columns; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= length; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= columns; j++) {
+            unsigned change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            unsigned shorter = row[j - 1] < row[j] ? row[j - 1] : row[j];
+            row[j] = change < shorter + 1 ? change : shorter + 1;
+        }
+    }
+    return row[columns];
+}
+
+static const char *nearest(const char *name, size_t length)
+{
+    const char *best = NULL;
+    unsigned least = (unsigned)(length - strlen("SPILLWAY_")) / 2 + 1;
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        unsigned d = distance(name, length, names[i]);
+        if (d < least) {
+            least = d;
+            best = names[i];
+        }
+    }
+    return best;
+}
+
+const char *spill_config_nearest(const char *name)
+{
+    return nearest(name, strlen(name));
+}
+
+static bool known(const char *name, size_t length)
+{
+    for (size_t i = 0; i < NAME_COUNT; i++)
+        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+/* A name misspelt is a setting not made: say so. */
+static void warn_unknown(void)
+{
+    for (char **e = environ; e != NULL && *e != NULL; e++) {
+        size_t length = strcspn(*e, "=");
+        if (strncmp(*e, "SPILLWAY_", 9) != 0 || known(*e, length))
+            continue;
+        char name[NAME_MAX + 1];
+        spill_fmt(name, length < NAME_MAX ? length + 1 : sizeof(name), "%s", *e);
+        const char *meant = nearest(*e, length);
+        spill_log(SPILL_LOG_WARN, "%s is not a setting%s%s%s", name,
+                  meant == NULL ? "" : "; did you mean ", meant == NULL ? "" : meant,
+                  meant == NULL ? "" : "?");
+    }
 }
 
 enum spill_status spill_config_read(struct spill_config *config)
@@ -79,6 +161,8 @@ enum spill_status spill_config_read(struct spill_config *config)
     }
 #include "preload/base/config.def"
 #undef SPILL_CONFIG
+    if (config->verbose >= SPILL_LOG_WARN)
+        warn_unknown();
     if (worst != SPILL_OK)
         config->mode = SPILL_MODE_OFF;
     return worst;

@@ -14,6 +14,7 @@ typedef uint64_t spill_config_size;
 typedef uint64_t spill_config_count;
 typedef bool spill_config_bool;
 typedef enum spill_mode spill_config_mode;
+typedef bool spill_config_view; /* budget, not real */
 typedef const char *spill_config_text;
 
 struct spill_config {
@@ -25,5 +26,8 @@ struct spill_config {
 /* Fills CONFIG from the environment. A value that is not of its type is named in one line and makes
  * the result SPILL_ERR_INVAL with mode off: a budget we misread must not be guessed. */
 enum spill_status spill_config_read(struct spill_config *config);
+
+/* The setting whose name is nearest to NAME; NULL when none is near. */
+const char *spill_config_nearest(const char *name);
 
 #endif

@@ -7,8 +7,7 @@
 
 #include <stdbool.h>
 
-#include <cudaTypedefs.h>
-
+#include "preload/base/cuapi.h"
 #include "preload/base/status.h"
 
 struct spill_driver {

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cudaTypedefs.h>
-
 #include "preload/base/config.h"
+#include "preload/base/cuapi.h"
+#include "preload/base/trace.h"
 
 enum spill_opkind {
     SPILL_OPKIND_KERNEL,
@@ -44,11 +44,21 @@ struct spill_opcall {
     /* copies and memsets */
     struct spill_oprange ranges[2];
     uint32_t range_count;
+    const struct spill_oprange *more; /* further ranges, of batches */
+    uint32_t more_count;
     uint64_t bytes;
     const void *host_source; /* of a host-to-device copy: scanned for stored device addresses */
+    uint64_t host_bytes;     /* of host_source */
 };
 
 enum spill_handled { SPILL_NOT_OURS, SPILL_HANDLED };
+
+/* A managed buffer, as questions about addresses need it. */
+struct spill_found {
+    CUdeviceptr base;
+    size_t bytes;
+    uint64_t serial; /* of this allocation, never given again; 0: its memory never moves */
+};
 
 struct spill_sink {
     /* cuMemAlloc: SPILL_HANDLED with *RESULT (and *ADDR) set, or SPILL_NOT_OURS: make the real
@@ -65,9 +75,21 @@ struct spill_sink {
      * is complete. */
     void (*synchronized)(CUstream stream);
     /* The buffer of a managed address; false when ADDR is not managed. */
-    bool (*find)(CUdeviceptr addr, CUdeviceptr *base, size_t *bytes);
-    /* The context is about to go away, with all that is in it. */
-    void (*context_end)(void);
+    bool (*find)(CUdeviceptr addr, struct spill_found *found);
+    /* The buffer of ADDR, if it is managed, stays resident from now on. */
+    void (*pin)(CUdeviceptr addr, enum spill_trace_pin reason);
+    /* Whose memory is managed; false: nobody's yet, or no longer. */
+    bool (*device)(CUcontext *context, CUdevice *ordinal);
+    /* What the program may occupy and how much of it is left; false: ask the driver. */
+    bool (*memory)(size_t *left, size_t *total);
+    /* STREAM is about to be destroyed; what was put into it goes on. */
+    void (*stream_end)(CUstream stream);
+    /* Functions went away; another may be given the same handle. */
+    void (*functions_end)(void);
+    /* The managed context may end: what needs the driver to be written is written now. */
+    void (*save)(void);
+    /* The managed context is about to go away, or is GONE, with all that is in it. */
+    void (*context_end)(bool gone);
     /* Process exit: last line, files. No driver call is possible any more. */
     void (*finish)(bool cuda_used, uint64_t hooked_calls);
     /* In a child of fork: forget everything. */

@@ -33,7 +33,10 @@ enum spill_trace_pin {
     SPILL_TRACE_UNPINNED,
     SPILL_TRACE_PIN_STORED_ADDRESS, /* its address was copied to the device as data */
     SPILL_TRACE_PIN_USER,
-    SPILL_TRACE_PIN_FAULT, /* a guarded iteration of an earlier run faulted on it */
+    SPILL_TRACE_PIN_FAULT,        /* a guarded iteration of an earlier run faulted on it */
+    SPILL_TRACE_PIN_STREAM_VALUE, /* streams wait for or write values in it */
+    SPILL_TRACE_PIN_TEXTURE,      /* a texture or tensor map holds its address */
+    SPILL_TRACE_PIN_EXPORTED,     /* other devices or processes were given it */
     SPILL_TRACE_PIN_COUNT
 };
 

@@ -88,6 +88,9 @@ static const char *class_text(const struct spill_trace_buffer *buffer)
         [SPILL_TRACE_PIN_STORED_ADDRESS] = "pinned: stored address",
         [SPILL_TRACE_PIN_USER] = "pinned: by request",
         [SPILL_TRACE_PIN_FAULT] = "pinned: faulted",
+        [SPILL_TRACE_PIN_STREAM_VALUE] = "pinned: stream value",
+        [SPILL_TRACE_PIN_TEXTURE] = "pinned: texture",
+        [SPILL_TRACE_PIN_EXPORTED] = "pinned: exported",
     };
     if (buffer->pin != SPILL_TRACE_UNPINNED)
         return pins[buffer->pin];

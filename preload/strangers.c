@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/strangers.h"
+
+#include "preload/base/uthash_heap.h"
+#include "preload/guard.h"
+
+struct stranger {
+    uint64_t key;
+    uint64_t bytes;
+    uint64_t references;
+    UT_hash_handle hh;
+};
+
+static struct stranger *strangers;
+
+static struct stranger *find(uint64_t key)
+{
+    struct stranger *found = NULL;
+    HASH_FIND(hh, strangers, &key, sizeof(key), found);
+    return found;
+}
+
+void spill_strangers_add(uint64_t key, uint64_t bytes)
+{
+    /* A key that comes again was freed in a way we did not see (with its context, its graph). */
+    while (find(key) != NULL)
+        spill_strangers_drop(key);
+    struct stranger *s = spill_heap_alloc(sizeof(*s));
+    if (s == NULL)
+        return; /* not counted: the driver will say when memory is out */
+    s->key = key;
+    s->bytes = bytes;
+    s->references = 1;
+    HASH_ADD(hh, strangers, key, sizeof(key), s);
+    spill_guard_sink->unmanaged((int64_t)bytes);
+}
+
+void spill_strangers_retain(uint64_t key)
+{
+    struct stranger *s = find(key);
+    if (s != NULL)
+        s->references++;
+}
+
+void spill_strangers_drop(uint64_t key)
+{
+    struct stranger *s = find(key);
+    if (s == NULL || --s->references > 0)
+        return;
+    spill_guard_sink->unmanaged(-(int64_t)s->bytes);
+    HASH_DEL(strangers, s);
+    spill_heap_free(s, sizeof(*s));
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device memory that the program holds and we do not manage: how much, so that it counts against
+ * the budget, and how much of it goes when its address or handle does. Inside the guard only. */
+#ifndef SPILL_STRANGERS_H
+#define SPILL_STRANGERS_H
+
+#include <stdint.h>
+
+/* BYTES at KEY, an address or a handle of cuMemCreate (they share no values: handles are small
+ * numbers or host pointers). */
+void spill_strangers_add(uint64_t key, uint64_t bytes);
+/* One more reference to KEY, if it is known. */
+void spill_strangers_retain(uint64_t key);
+/* One reference less; unknown keys are none of ours. */
+void spill_strangers_drop(uint64_t key);
+
+#endif

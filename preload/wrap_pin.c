@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrappers of calls after which a buffer is used without any op naming it: it is brought back first
+ * and stays. */
+#include "preload/ask.h"
+#include "preload/real.h"
+
+/* --- values that streams wait for or write --- */
+
+#define STREAM_VALUE(symbol, type)                                                                 \
+    CUresult symbol(CUstream stream, CUdeviceptr addr, type value, unsigned int flags)             \
+    {                                                                                              \
+        spill_ask_pin(addr, SPILL_TRACE_PIN_STREAM_VALUE);                                         \
+        return SPILL_REAL(symbol)(stream, addr, value, flags);                                     \
+    }
+STREAM_VALUE(cuStreamWaitValue32, cuuint32_t)
+STREAM_VALUE(cuStreamWaitValue32_ptsz, cuuint32_t)
+STREAM_VALUE(cuStreamWaitValue32_v2, cuuint32_t)
+STREAM_VALUE(cuStreamWaitValue32_v2_ptsz, cuuint32_t)
+STREAM_VALUE(cuStreamWaitValue64, cuuint64_t)
+STREAM_VALUE(cuStreamWaitValue64_ptsz, cuuint64_t)
+STREAM_VALUE(cuStreamWaitValue64_v2, cuuint64_t)
+STREAM_VALUE(cuStreamWaitValue64_v2_ptsz, cuuint64_t)
+STREAM_VALUE(cuStreamWriteValue32, cuuint32_t)
+STREAM_VALUE(cuStreamWriteValue32_ptsz, cuuint32_t)
+STREAM_VALUE(cuStreamWriteValue32_v2, cuuint32_t)
+STREAM_VALUE(cuStreamWriteValue32_v2_ptsz, cuuint32_t)
+STREAM_VALUE(cuStreamWriteValue64, cuuint64_t)
+STREAM_VALUE(cuStreamWriteValue64_ptsz, cuuint64_t)
+STREAM_VALUE(cuStreamWriteValue64_v2, cuuint64_t)
+STREAM_VALUE(cuStreamWriteValue64_v2_ptsz, cuuint64_t)
+
+/* Every operation that has an address has it in the same place; others have their flags there, and
+ * flags are no address of ours. */
+static void pin_batch(unsigned int count, const CUstreamBatchMemOpParams *list)
+{
+    for (unsigned int i = 0; list != NULL && i < count; i++)
+        switch ((int)list[i].operation) {
+        case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+        case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+            spill_ask_pin(list[i].waitValue.address, SPILL_TRACE_PIN_STREAM_VALUE);
+            break;
+        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+        case 6: /* CU_STREAM_MEM_OP_BARRIER */
+            break;
+        default: /* WRITE_VALUE_*, and since 13.0 ATOMIC_REDUCTION, laid out alike */
+            spill_ask_pin(list[i].writeValue.address, SPILL_TRACE_PIN_STREAM_VALUE);
+        }
+}
+
+#define STREAM_BATCH(symbol)                                                                       \
+    CUresult symbol(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list,           \
+                    unsigned int flags)                                                            \
+    {                                                                                              \
+        pin_batch(count, list);                                                                    \
+        return SPILL_REAL(symbol)(stream, count, list, flags);                                     \
+    }
+STREAM_BATCH(cuStreamBatchMemOp)
+STREAM_BATCH(cuStreamBatchMemOp_ptsz)
+STREAM_BATCH(cuStreamBatchMemOp_v2)
+STREAM_BATCH(cuStreamBatchMemOp_v2_ptsz)
+
+/* --- textures and tensor maps --- */
+
+CUresult cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *resource,
+                           const CUDA_TEXTURE_DESC *sampling, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    if (resource != NULL && resource->resType == CU_RESOURCE_TYPE_LINEAR)
+        spill_ask_pin(resource->res.linear.devPtr, SPILL_TRACE_PIN_TEXTURE);
+    if (resource != NULL && resource->resType == CU_RESOURCE_TYPE_PITCH2D)
+        spill_ask_pin(resource->res.pitch2D.devPtr, SPILL_TRACE_PIN_TEXTURE);
+    return SPILL_REAL(cuTexObjectCreate)(texture, resource, sampling, view);
+}
+
+CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref texture, CUdeviceptr addr, size_t bytes)
+{
+    spill_ask_pin(addr, SPILL_TRACE_PIN_TEXTURE);
+    return SPILL_REAL(cuTexRefSetAddress_v2)(offset, texture, addr, bytes);
+}
+
+CUresult cuTexRefSetAddress2D_v2(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR *shape,
+                                 CUdeviceptr addr, size_t pitch)
+{
+    spill_ask_pin(addr, SPILL_TRACE_PIN_TEXTURE);
+    return SPILL_REAL(cuTexRefSetAddress2D_v2)(texture, shape, addr, pitch);
+}
+
+CUresult cuTexRefSetAddress2D_v3(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR *shape,
+                                 CUdeviceptr addr, size_t pitch)
+{
+    spill_ask_pin(addr, SPILL_TRACE_PIN_TEXTURE);
+    return SPILL_REAL(cuTexRefSetAddress2D_v3)(texture, shape, addr, pitch);
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *addr, const cuuint64_t *shape, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *element_strides,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+    spill_ask_pin((CUdeviceptr)addr, SPILL_TRACE_PIN_TEXTURE);
+    return SPILL_REAL(cuTensorMapEncodeTiled)(map, type, rank, addr, shape, strides, box,
+                                              element_strides, interleave, swizzle, promotion,
+                                              fill);
+}
+
+CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                 void *addr, const cuuint64_t *shape, const cuuint64_t *strides,
+                                 const int *lower, const int *upper, cuuint32_t channels,
+                                 cuuint32_t pixels, const cuuint32_t *element_strides,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+    spill_ask_pin((CUdeviceptr)addr, SPILL_TRACE_PIN_TEXTURE);
+    return SPILL_REAL(cuTensorMapEncodeIm2col)(map, type, rank, addr, shape, strides, lower, upper,
+                                               channels, pixels, element_strides, interleave,
+                                               swizzle, promotion, fill);
+}
+
+#if CUDA_VERSION >= 12080
+CUresult cuTensorMapEncodeIm2colWide(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                     void *addr, const cuuint64_t *shape, const cuuint64_t *strides,
+                                     int lower, int upper, cuuint32_t channels, cuuint32_t pixels,
+                                     const cuuint32_t *element_strides,
+                                     CUtensorMapInterleave interleave,
+                                     CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
+                                     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+    spill_ask_pin((CUdeviceptr)addr, SPILL_TRACE_PIN_TEXTURE);
+    return SPILL_REAL(cuTensorMapEncodeIm2colWide)(map, type, rank, addr, shape, strides, lower,
+                                                   upper, channels, pixels, element_strides,
+                                                   interleave, mode, swizzle, promotion, fill);
+}
+#endif
+
+CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *addr)
+{
+    spill_ask_pin((CUdeviceptr)addr, SPILL_TRACE_PIN_TEXTURE);
+    return SPILL_REAL(cuTensorMapReplaceAddress)(map, addr);
+}
+
+/* --- other devices --- */
+
+/* SYNC_MEMOPS, the only attribute that can be set, is set before memory is registered with a
+ * network card. */
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr addr)
+{
+    spill_ask_pin(addr, SPILL_TRACE_PIN_EXPORTED);
+    return SPILL_REAL(cuPointerSetAttribute)(value, attribute, addr);
+}
+
+CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr addr, size_t bytes,
+                                       CUmemRangeHandleType type, unsigned long long flags)
+{
+    spill_ask_pin(addr, SPILL_TRACE_PIN_EXPORTED);
+    return SPILL_REAL(cuMemGetHandleForAddressRange)(handle, addr, bytes, type, flags);
+}
+
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, size_t offset,
+                             CUdeviceptr addr, size_t bytes, unsigned long long flags)
+{
+    spill_ask_pin(addr, SPILL_TRACE_PIN_EXPORTED);
+    return SPILL_REAL(cuMulticastBindAddr)(multicast, offset, addr, bytes, flags);
+}
