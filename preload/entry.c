@@ -12,7 +12,7 @@
 #include "preload/base/glob.h"
 #include "preload/base/log.h"
 #include "preload/guard.h"
-#include "preload/lookup.h"
+#include "preload/libc.h"
 #include "preload/base/pinrules.h"
 #include "preload/real.h"
 
@@ -24,6 +24,7 @@ uint64_t spill_guard_gpu_mem;
 static struct spill_config config;
 static char started; /* 0 not yet, 1 in progress, 2 done */
 static char turnstile;
+static bool given_up;
 static __thread char inside __attribute__((tls_model("initial-exec")));
 
 /* By the executable's own name: a script is its interpreter. */
@@ -63,12 +64,21 @@ bool spill_guard_active(void)
 {
     if (__builtin_expect(__atomic_load_n(&started, __ATOMIC_ACQUIRE) != 2, 0))
         start();
-    return spill_guard_sink != NULL;
+    return spill_guard_sink != NULL && !__atomic_load_n(&given_up, __ATOMIC_RELAXED);
+}
+
+void spill_guard_give_up(void)
+{
+    __atomic_store_n(&given_up, true, __ATOMIC_RELAXED);
 }
 
 bool spill_guard_enter(void)
 {
     if (inside || !spill_guard_active())
+        return false;
+    /* The first load may find that we are to do nothing. */
+    if (__builtin_expect(!__atomic_load_n(&spill_real_loaded, __ATOMIC_ACQUIRE), 0) &&
+        (!spill_real_load() || !spill_guard_active()))
         return false;
     inside = 1;
     while (__atomic_test_and_set(&turnstile, __ATOMIC_ACQUIRE))
@@ -103,11 +113,14 @@ static void in_child(void)
 /* Did this process use CUDA? Asked at exit, when only a harmless call is allowed. */
 static bool cuda_was_used(void)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    spill_libc_load();
+    void *driver = spill_libc.dlopen == NULL
+                       ? NULL
+                       : spill_libc.dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (driver == NULL)
         return false;
     PFN_cuDeviceGetCount_v2000 count =
-        (PFN_cuDeviceGetCount_v2000)spill_lookup_real_dlsym(driver, "cuDeviceGetCount");
+        (PFN_cuDeviceGetCount_v2000)spill_libc.dlsym(driver, "cuDeviceGetCount");
     int devices = 0;
     return count != NULL && count(&devices) != CUDA_ERROR_NOT_INITIALIZED;
 }

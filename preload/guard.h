@@ -26,6 +26,9 @@ bool spill_guard_active(void);
 bool spill_guard_enter(void);
 void spill_guard_leave(void);
 
+/* For good: every call passes through from now on. */
+void spill_guard_give_up(void);
+
 /* Before a call that waits for STREAM inside the guard: waits for it out here. */
 void spill_guard_drain(CUstream stream);
 

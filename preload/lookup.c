@@ -3,35 +3,14 @@
  * May run before main, inside an allocator, on any thread: no malloc, no lock, no log line here. */
 #include "preload/lookup.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
+#include "preload/base/log.h"
 #include "preload/guard.h"
+#include "preload/libc.h"
 #include "preload/real.h"
 
-typedef void *(*dlsym_fn)(void *, const char *);
-dlsym_fn spill_lookup_libc_dlsym
-    __attribute__((visibility("hidden"))); /* the trampoline jumps here */
-
-static dlsym_fn libc_dlsym(void)
-{
-    if (spill_lookup_libc_dlsym == NULL) {
-        /* glibc moved dlsym into libc in 2.34 and kept the old version for old programs. */
-        void *found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-        if (found == NULL)
-            found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-        spill_lookup_libc_dlsym = (dlsym_fn)found;
-    }
-    return spill_lookup_libc_dlsym;
-}
-
-void *spill_lookup_real_dlsym(void *handle, const char *name)
-{
-    return libc_dlsym()(handle, name);
-}
-
-/* Does ADDRESS lie in a file called libcuda.so*? */
-static bool in_driver(const void *address)
+bool spill_lookup_in_driver(const void *address)
 {
     Dl_info info;
     if (dladdr(address, &info) == 0 || info.dli_fname == NULL)
@@ -48,33 +27,95 @@ static const struct spill_hook_row *row_of_symbol(const char *symbol)
     return NULL;
 }
 
-void *spill_lookup_dlsym(void *handle, const char *name, void *caller)
+static bool driver_is_loaded(void)
 {
-    (void)libc_dlsym(); /* the trampoline needs it */
-    if (name == NULL || name[0] != 'c' || name[1] != 'u' || !spill_guard_active())
+    void *driver = spill_libc.dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (driver == NULL)
+        return false;
+    (void)dlclose(driver);
+    return true;
+}
+
+/* Everywhere: our export stands in front of the driver's. Where there is no driver behind it, the
+ * program must not be told of its functions. */
+static struct spill_lookup_answer search_everywhere(const struct spill_hook_row *row)
+{
+    if (spill_libc.dlsym(RTLD_DEFAULT, row->symbol) != row->wrapper)
+        return (struct spill_lookup_answer){NULL, 0}; /* the program's own function comes first */
+    if (driver_is_loaded() || spill_libc.dlsym(RTLD_NEXT, row->symbol) != NULL)
+        return (struct spill_lookup_answer){row->wrapper, 1};
+    return (struct spill_lookup_answer){NULL, 1}; /* and dlerror says why */
+}
+
+/* The row of NAME, if it is a driver function that we hook, asked for by anyone but the driver. */
+static const struct spill_hook_row *row_asked_for(const char *name, const void *caller)
+{
+    spill_libc_load(); /* the trampoline needs it */
+    if (name == NULL || name[0] != 'c' || name[1] != 'u' || spill_libc.dlsym == NULL)
         return NULL;
-    if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
-        return NULL; /* the first finds our exports by itself, the second depends on the caller */
     const struct spill_hook_row *row = row_of_symbol(name);
-    if (row == NULL || in_driver(caller))
-        return NULL;
-    void *real = spill_lookup_real_dlsym(handle, name);
-    return real != NULL && in_driver(real) ? row->wrapper : NULL;
+    return row != NULL && spill_guard_active() && !spill_lookup_in_driver(caller) ? row : NULL;
+}
+
+static struct spill_lookup_answer wrapper_for(const struct spill_hook_row *row, const void *real)
+{
+    return (struct spill_lookup_answer){row->wrapper, real != NULL && spill_lookup_in_driver(real)};
+}
+
+struct spill_lookup_answer spill_lookup_dlsym(void *handle, const char *name, void *caller)
+{
+    const struct spill_hook_row *row = row_asked_for(name, caller);
+    if (row == NULL || handle == RTLD_NEXT) /* which depends on the caller */
+        return (struct spill_lookup_answer){NULL, 0};
+    if (handle == RTLD_DEFAULT)
+        return search_everywhere(row);
+    return wrapper_for(row, spill_libc.dlsym(handle, name));
+}
+
+struct spill_lookup_answer spill_lookup_dlvsym(void *handle, const char *name, const char *version,
+                                               void *caller)
+{
+    const struct spill_hook_row *row = row_asked_for(name, caller);
+    if (row == NULL || handle == RTLD_NEXT || handle == RTLD_DEFAULT || version == NULL)
+        return (struct spill_lookup_answer){NULL, 0};
+    return wrapper_for(row, spill_libc.dlvsym(handle, name, version));
+}
+
+/* RTLD_DEEPBIND puts a library's own dependencies before every preload: its calls of the driver and
+ * of dlsym would pass us by, and its buffers would be used while they are out. */
+int spill_lookup_dlopen(const char *path, int flags)
+{
+    spill_libc_load();
+    if ((flags & RTLD_DEEPBIND) == 0 || !spill_guard_active())
+        return flags;
+    spill_log(SPILL_LOG_DEBUG, "%s: opened without RTLD_DEEPBIND, which would hide its CUDA calls",
+              path == NULL ? "the program" : path);
+    return flags & ~RTLD_DEEPBIND;
+}
+
+void spill_lookup_dlmopen(Lmid_t space, const char *path, int flags)
+{
+    (void)flags;
+    spill_libc_load();
+    if (space != LM_ID_BASE && spill_guard_active())
+        spill_log(SPILL_LOG_DEBUG,
+                  "%s: opened in a link namespace of its own, where CUDA calls are not seen",
+                  path == NULL ? "the program" : path);
 }
 
 /* The row whose ABI the real driver's answer ANSWER to a request (NAME, VERSION, FLAGS) has, or
- * NULL. The exported symbol's own address settles it; a driver that hands out other addresses is
- * judged by version, up to the version whose headers we know. */
+ * NULL. The exported symbol's own address settles it, whatever it was asked by; a driver that hands
+ * out other addresses is judged by version, up to the version whose headers we know. */
 static const struct spill_hook_row *row_of_answer(const char *name, const void *answer, int version,
                                                   bool per_thread)
 {
     const struct spill_hook_row *by_version = NULL;
     for (unsigned i = 0; i < spill_hook_count; i++) {
         const struct spill_hook_row *row = &spill_hook_rows[i];
+        if (*row->driver == answer)
+            return row;
         if (strcmp(row->base, name) != 0)
             continue;
-        if (*row->real == answer)
-            return row;
         if (version >= row->abi && version <= CUDA_VERSION &&
             (row->until == 0 || version < row->until) && (!row->per_thread || per_thread) &&
             (by_version == NULL || row->per_thread || !by_version->per_thread))

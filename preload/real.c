@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Called from any thread at its first CUDA call; loading twice at once writes the same values
- * twice. */
+/* Called from any thread at its first CUDA call. */
 #include "preload/real.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
+#include <sched.h>
 
 #include "preload/base/driver.h"
 #include "preload/base/log.h"
+#include "preload/guard.h"
+#include "preload/libc.h"
 #include "preload/lookup.h"
 
-struct spill_real spill_real_table;
+struct spill_real spill_real_table, spill_real_driver;
 struct spill_driver spill_driver;
 bool spill_real_loaded;
 
@@ -24,7 +25,8 @@ const struct spill_hook_row spill_hook_rows[] = {
      until,                                                                                        \
      STREAM_##stream,                                                                              \
      (void *)symbol,                                                                               \
-     (void **)&spill_real_table.p_##symbol},
+     (void **)&spill_real_table.p_##symbol,                                                        \
+     (void **)&spill_real_driver.p_##symbol},
 #include "preload/hooks.def"
 #undef SPILL_HOOK
 };
@@ -36,27 +38,85 @@ CUresult spill_real_absent(void)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-bool spill_real_load(void)
+/* The library that defines ADDRESS. */
+static const void *home_of(const void *address, const char **path)
 {
-    if (spill_real_loaded)
-        return true;
-    /* By soname, so that a driver from any folder that is already loaded is found; never RTLD_NEXT:
-     * programs load the driver RTLD_LOCAL. */
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (driver == NULL)
-        driver = dlopen("libcuda.so.1", RTLD_LAZY);
-    if (driver == NULL)
-        return false;
-    for (unsigned i = 0; i < spill_hook_count; i++) {
-        void *real = spill_lookup_real_dlsym(driver, spill_hook_rows[i].symbol);
-        *spill_hook_rows[i].real = real != NULL ? real : (void *)spill_real_absent;
+    Dl_info info;
+    if (address == NULL || dladdr(address, &info) == 0)
+        return NULL;
+    if (path != NULL)
+        *path = info.dli_fname;
+    return info.dli_fbase;
+}
+
+/* What the name of ROW would have been bound to without us, where that is not the driver's. */
+static void *standing_between(const struct spill_hook_row *row, const void *driver)
+{
+    void *next = spill_libc.dlsym(RTLD_NEXT, row->symbol);
+    return next == driver || (next != NULL && spill_lookup_in_driver(next)) ? NULL : next;
+}
+
+/* Another preload of our kind hooks dlsym as well; a library with functions of its own does not. */
+static bool is_hook_library(const void *function)
+{
+    return home_of(function, NULL) == home_of((void *)spill_libc.dlsym, NULL);
+}
+
+/* Returns whether there is anything behind ROW. */
+static bool load_row(const struct spill_hook_row *row, void *driver)
+{
+    const char *path = "?";
+    void *own = driver == NULL ? NULL : spill_libc.dlsym(driver, row->symbol);
+    void *between = standing_between(row, own);
+    void *real = between != NULL ? between : own;
+    *row->driver = own;
+    *row->real = real != NULL ? real : (void *)spill_real_absent;
+    if (between != NULL && !is_hook_library(between)) {
+        (void)home_of(between, &path);
+        spill_log_once(SPILL_LOG_WARN, "%s has a function %s of its own: running without spillway",
+                       path, row->symbol);
+        spill_guard_give_up();
     }
+    return real != NULL;
+}
+
+static void load(void)
+{
+    bool any = false;
+    /* By soname, so that a driver from any folder that is already loaded is found; programs load it
+     * RTLD_LOCAL. It stays: a program that closes its driver keeps our pointers valid. */
+    void *driver = spill_libc.dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (driver == NULL)
+        driver = spill_libc.dlopen("libcuda.so.1", RTLD_LAZY);
+    for (unsigned i = 0; i < spill_hook_count; i++)
+        any = load_row(&spill_hook_rows[i], driver) || any;
 #define SPILL_DRIVER(symbol, type, needed)                                                         \
-    spill_driver.p_##symbol = (type)spill_lookup_real_dlsym(driver, #symbol);
+    spill_driver.p_##symbol = driver == NULL ? NULL : (type)spill_libc.dlsym(driver, #symbol);
 #include "preload/base/driver.def"
 #undef SPILL_DRIVER
-    __atomic_store_n(&spill_real_loaded, true, __ATOMIC_RELEASE);
-    return true;
+    (void)dlerror(); /* the look-ups of what is not there are not the program's */
+    __atomic_store_n(&spill_real_loaded, any, __ATOMIC_RELEASE);
+}
+
+/* One thread loads, the others wait. The loading thread itself gets false: a driver may call hooked
+ * functions while it starts. */
+bool spill_real_load(void)
+{
+    static char busy;
+    static __thread bool loading __attribute__((tls_model("initial-exec")));
+    if (__atomic_load_n(&spill_real_loaded, __ATOMIC_ACQUIRE))
+        return true;
+    spill_libc_load();
+    if (spill_libc.dlsym == NULL || loading)
+        return false;
+    while (__atomic_test_and_set(&busy, __ATOMIC_ACQUIRE))
+        sched_yield();
+    loading = true;
+    if (!__atomic_load_n(&spill_real_loaded, __ATOMIC_ACQUIRE))
+        load();
+    loading = false;
+    __atomic_clear(&busy, __ATOMIC_RELEASE);
+    return spill_real_loaded;
 }
 
 bool spill_driver_complete(void)

@@ -20,17 +20,19 @@ struct spill_real {
 #undef SPILL_HOOK
 };
 
-extern struct spill_real spill_real_table;
+extern struct spill_real spill_real_table, spill_real_driver;
 extern bool spill_real_loaded;
 
 /* Finds the driver that the program loaded (or loads libcuda.so.1) and fills the tables here and in
- * driver.h. A function that the driver lacks answers CUDA_ERROR_NOT_SUPPORTED. Returns false when
- * there is no driver at all. Idempotent. */
+ * driver.h. A function that the driver lacks answers CUDA_ERROR_NOT_SUPPORTED. Functions of these
+ * names that another library defines come first, as they would without us: those of another
+ * preload are called in the driver's place; any other library's make us inert. Returns false when
+ * there is neither. Idempotent. */
 bool spill_real_load(void);
 
 /* A call of the real function behind the hook SYMBOL. */
 #define SPILL_REAL(symbol)                                                                         \
-    ((spill_real_loaded || spill_real_load())                                                      \
+    ((__atomic_load_n(&spill_real_loaded, __ATOMIC_ACQUIRE) || spill_real_load())                  \
          ? spill_real_table.p_##symbol                                                             \
          : (__typeof__(spill_real_table.p_##symbol))(void *)spill_real_absent)
 
@@ -43,7 +45,8 @@ struct spill_hook_row {
     int until;
     bool per_thread;
     void *wrapper;
-    void **real;
+    void **real;   /* what the wrapper calls */
+    void **driver; /* the driver's own; differs where another preload stands between */
 };
 
 extern const struct spill_hook_row spill_hook_rows[];

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stands behind the hooks in place of the engine: counts what reaches it and changes nothing. Its
+ * table is exported, so that a test sees how often each call passed through. */
+#include "tests/hooks/recsink.h"
+
+#include "preload/base/sink.h"
+
+struct recsink_counts recsink_counts;
+
+static enum spill_handled on_alloc(CUdeviceptr *addr, size_t bytes, CUresult *result)
+{
+    (void)addr, (void)bytes, (void)result;
+    recsink_counts.others++;
+    return SPILL_NOT_OURS;
+}
+
+static enum spill_handled on_free(CUdeviceptr addr, CUresult *result)
+{
+    (void)addr, (void)result;
+    recsink_counts.others++;
+    return SPILL_NOT_OURS;
+}
+
+static void on_unmanaged(int64_t bytes)
+{
+    recsink_counts.unmanaged += bytes;
+}
+
+static CUresult on_before(struct spill_opcall *op)
+{
+    recsink_counts.kind = op->kind;
+    recsink_counts.ranges = op->range_count + op->more_count;
+    recsink_counts.default_stream = op->stream == CU_STREAM_LEGACY       ? 1
+                                    : op->stream == CU_STREAM_PER_THREAD ? 2
+                                                                         : 0;
+    recsink_counts.before++;
+    return CUDA_SUCCESS;
+}
+
+static void on_after(struct spill_opcall *op, CUresult result)
+{
+    (void)op, (void)result;
+    recsink_counts.after++;
+}
+
+static void on_stream(CUstream stream)
+{
+    (void)stream;
+    recsink_counts.others++;
+}
+
+static bool on_find(CUdeviceptr addr, struct spill_found *found)
+{
+    recsink_counts.others++;
+    *found = (struct spill_found){recsink_counts.managed_base, recsink_counts.managed_bytes, 1};
+    return addr >= found->base && addr < found->base + found->bytes;
+}
+
+static void on_pin(CUdeviceptr addr, enum spill_trace_pin reason)
+{
+    (void)reason;
+    recsink_counts.pinned = addr;
+    recsink_counts.others++;
+}
+
+static bool on_device(CUcontext *context, CUdevice *ordinal)
+{
+    recsink_counts.others++;
+    *context = NULL;
+    *ordinal = 0;
+    return false;
+}
+
+static bool on_memory(size_t *left, size_t *total)
+{
+    recsink_counts.others++;
+    *left = *total = 0;
+    return false;
+}
+
+static void on_functions_end(void)
+{
+    recsink_counts.others++;
+}
+
+static void on_save(void)
+{
+}
+
+static void on_context_end(bool gone)
+{
+    (void)gone;
+}
+
+static void on_finish(bool cuda_used, uint64_t hooked_calls)
+{
+    (void)cuda_used, (void)hooked_calls;
+}
+
+static void on_child(void)
+{
+}
+
+const struct spill_sink *spill_engine_sink(const struct spill_config *config)
+{
+    static const struct spill_sink sink = {
+        .alloc = on_alloc,
+        .free = on_free,
+        .unmanaged = on_unmanaged,
+        .before = on_before,
+        .after = on_after,
+        .synchronized = on_stream,
+        .find = on_find,
+        .pin = on_pin,
+        .device = on_device,
+        .memory = on_memory,
+        .stream_end = on_stream,
+        .functions_end = on_functions_end,
+        .save = on_save,
+        .context_end = on_context_end,
+        .finish = on_finish,
+        .child = on_child,
+    };
+    (void)config;
+    return &sink;
+}
