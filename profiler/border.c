@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#define BASE UINT64_C(0x9ddfea08eb382d69) /* odd, so that powers never vanish modulo 2^64 */
+#define CHAIN_MAX 64 /* earlier events of one key that are tried as borders */
+#define BASE      UINT64_C(0x9ddfea08eb382d69) /* odd, so that powers never vanish modulo 2^64 */
 
 struct spill_lastseen {
     uint64_t key;
@@ -38,6 +39,7 @@ enum spill_status spill_border_push(struct spill_recorder *rec)
     rec->powers[0] = 1;
     rec->powers[i + 1] = rec->powers[i] * BASE;
     rec->records[i].prefix = (i == 0 ? 0 : rec->records[i - 1].prefix) * BASE + rec->records[i].key;
+    rec->records[i].sum += i == 0 ? 0 : rec->records[i - 1].sum;
     if (rec->records[i].kind != SPILL_LOGREC_OP)
         rec->last_alloc = i + 1;
     return SPILL_OK;
@@ -50,17 +52,23 @@ static uint64_t stretch(const struct spill_recorder *rec, uint32_t first, uint32
     return rec->records[first + length - 1].prefix - before * rec->powers[length];
 }
 
-/* Enters the newest record; returns the distance to the last one with the same key, 0 for none. */
-static uint32_t distance_to_twin(struct spill_recorder *rec)
+uint64_t spill_border_sum(const struct spill_recorder *rec, uint32_t period)
 {
-    uint32_t i = rec->record_count - 1, distance = 0;
+    uint32_t n = rec->record_count;
+    return rec->records[n - 1].sum - (n == period ? 0 : rec->records[n - period - 1].sum);
+}
+
+/* Enters the newest record and links it to the last one with the same key. */
+static void enter(struct spill_recorder *rec)
+{
+    uint32_t i = rec->record_count - 1;
     uint64_t key = rec->records[i].key;
     struct spill_lastseen *entry = NULL;
     HASH_FIND(hh, rec->last_seen, &key, sizeof(key), entry);
     if (entry != NULL) {
-        distance = i - entry->record;
+        rec->records[i].twin = entry->record + 1;
         entry->record = i;
-        return distance;
+        return;
     }
     entry = spill_heap_alloc(sizeof(*entry));
     if (entry != NULL) {
@@ -68,20 +76,35 @@ static uint32_t distance_to_twin(struct spill_recorder *rec)
         entry->record = i;
         HASH_ADD(hh, rec->last_seen, key, sizeof(entry->key), entry);
     }
-    return 0;
+}
+
+/* Do the last two stretches of PERIOD records agree, and may they be iterations? */
+static bool repeats(const struct spill_recorder *rec, uint32_t period)
+{
+    uint32_t n = rec->record_count;
+    if (stretch(rec, n - period, period) != stretch(rec, n - 2 * period, period))
+        return false;
+    if (rec->known_period != 0 && period % rec->known_period == 0 &&
+        spill_border_sum(rec, period) == period / rec->known_period * rec->known_sum)
+        return false; /* nothing but the iteration that is known, at whatever rotation */
+    /* A loop inside an iteration that allocates (an optimizer walking its parameters, a solver's
+     * inner steps) repeats too; while allocations are recent, an iteration holds some. */
+    return rec->last_alloc > n - period || rec->last_alloc == 0 ||
+           n - rec->last_alloc >= 8 * period + 64;
 }
 
 uint32_t spill_border_period(struct spill_recorder *rec)
 {
-    uint32_t n = rec->record_count, period = distance_to_twin(rec);
-    if (period < rec->min_period || period < 2 || n < 2 * period)
-        return 0;
-    if (stretch(rec, n - period, period) != stretch(rec, n - 2 * period, period))
-        return 0;
-    /* A loop inside an iteration that allocates (an optimizer walking its parameters, a solver's
-     * inner steps) repeats too; while allocations are recent, an iteration holds some. */
-    bool has_alloc = rec->last_alloc > n - period;
-    if (!has_alloc && rec->last_alloc != 0 && n - rec->last_alloc < 8 * period + 64)
-        return 0;
-    return period;
+    uint32_t n = rec->record_count;
+    enter(rec);
+    uint32_t twin = rec->records[n - 1].twin;
+    for (int tries = 0; twin != 0 && tries < CHAIN_MAX; tries++) {
+        uint32_t period = n - twin;
+        if (n < 2 * period)
+            return 0;
+        if (period >= 2 && repeats(rec, period))
+            return period;
+        twin = rec->records[twin - 1].twin;
+    }
+    return 0;
 }

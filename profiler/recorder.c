@@ -90,6 +90,7 @@ enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
     key = spill_mix(key, op->bytes);
     for (unsigned i = 0; i < 3; i++)
         key = spill_mix(key, (uint64_t)op->grid[i] << 32 | op->block[i]);
+    record->sum = key;
     for (uint32_t i = 0; i < touches->count; i++) {
         const struct spill_buf *buf = &map->bufs[touches->list[i].slot];
         key = spill_mix(key, buf->addr);
@@ -130,8 +131,8 @@ enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct 
     record->addr = buf->addr;
     record->bytes = buf->bytes;
     record->site = buf->site;
-    uint64_t key = spill_mix(spill_mix(record->kind + 1, buf->addr), buf->bytes);
-    record->key = spill_mix(key, map->live_bytes);
+    record->sum = spill_mix(record->kind + 1, buf->bytes);
+    record->key = spill_mix(spill_mix(record->sum, buf->addr), map->live_bytes);
     rec->record_count++;
     return spill_border_push(rec);
 }

@@ -19,6 +19,7 @@ enum spill_log_kind { SPILL_LOGREC_OP, SPILL_LOGREC_ALLOC, SPILL_LOGREC_FREE };
 struct spill_logrec {
     uint64_t key;    /* what happened and to what: equal keys, equal events */
     uint64_t prefix; /* hash of all keys up to here, this one included */
+    uint64_t sum;    /* of the shapes of all records up to here: what was done, whatever to */
     uint32_t kind;   /* enum spill_log_kind */
     uint32_t opkind;
     /* allocations and frees */
@@ -35,7 +36,7 @@ struct spill_logrec {
     uint32_t touch_first; /* in touches */
     uint32_t touch_count;
     uint32_t timer; /* index of its event pair, or SPILL_NO_TIMER once read */
-    uint32_t reserved;
+    uint32_t twin;  /* index + 1 of the last record with this key, 0: none */
     uint64_t duration_ns;
 };
 
@@ -69,9 +70,10 @@ struct spill_recorder {
     uint64_t *powers;
     size_t power_cap;
     struct spill_lastseen *last_seen;
-    uint32_t last_alloc;  /* index + 1 of the last allocation or free; 0: none */
-    uint32_t min_period;  /* shorter ones were tried and broke */
-    uint32_t open_record; /* the op between begin and end */
+    uint32_t last_alloc;   /* index + 1 of the last allocation or free; 0: none */
+    uint32_t known_period; /* records of an iteration that is not looked for; 0: none */
+    uint64_t known_sum;    /* and its spill_border_sum */
+    uint32_t open_record;  /* the op between begin and end */
 };
 
 /* Forgets the log (the event pairs stay). */
@@ -93,6 +95,8 @@ enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t fi
  * are equal, event by event and address by address, with the live bytes returning; 0 when there is
  * none. */
 uint32_t spill_border_period(struct spill_recorder *rec);
+/* Identifies what the last PERIOD records do, at any rotation and at any addresses. */
+uint64_t spill_border_sum(const struct spill_recorder *rec, uint32_t period);
 /* Internal to recorder.c and border.c: enters the newest record. */
 enum spill_status spill_border_push(struct spill_recorder *rec);
 void spill_border_reset(struct spill_recorder *rec);

@@ -60,16 +60,20 @@ struct spill_engine {
     bool trace_written;
     struct spill_links links;
     struct spill_planner planner;
-    uint32_t planned_period;  /* of the iteration the planner works on */
-    uint32_t planned_at;      /* record count at its border */
-    uint32_t plan_base_pages; /* frames that were free for the plan */
+    uint32_t planned_period;          /* of the iteration the planner works on */
+    uint64_t planned_sum, script_sum; /* spill_border_sum of that iteration, of the active plan's */
+    uint32_t planned_at;              /* record count at its border */
     struct spill_perform perform;
-    uint32_t cursor;     /* next event of the script, also while shadowing */
-    uint32_t ops_done;   /* ops of this iteration so far */
-    uint32_t guard_left; /* guarded iterations still to do */
-    uint32_t open_op;    /* script op between before and after, SPILL_NO_EVENT: none */
-    bool shadowed;       /* the script was left; OBSERVE watches for it to come again */
-    bool shadow_hit;     /* the op between before and after is the one the script expects */
+    uint32_t cursor;          /* next event of the script, also while shadowing */
+    uint32_t ops_done;        /* ops of this iteration so far */
+    uint32_t stretch;         /* iterations since the plan was last entered */
+    uint32_t short_stretches; /* in a row */
+    uint32_t hold;            /* events during which a plan that was left is not taken up again */
+    bool looked_longer;       /* for an iteration made of several of the active plan's */
+    uint32_t guard_left;      /* guarded iterations still to do */
+    uint32_t open_op;         /* script op between before and after, SPILL_NO_EVENT: none */
+    bool shadowed;            /* the script was left; OBSERVE watches for it to come again */
+    bool shadow_hit;          /* the op between before and after is the one the script expects */
     CUresult broken;
     CUstream to_host_stream; /* the program's unfinished copies to host memory; NULL: none */
     bool to_host_many;       /* on several streams */

@@ -14,6 +14,8 @@
 #include "replay/engine.h"
 
 #define GUARDED_ITERATIONS 2
+#define SHORT_STRETCH      8 /* iterations: a plan that is left sooner may be part of a longer one */
+#define LONGER_TIMES       24 /* how many of its iterations are then watched for it */
 #define SCAN_BYTES         ((uint64_t)1 << 30) /* of buffers, once a plan: their contents are searched */
 
 bool spill_engine_boot(struct spill_engine *e)
@@ -48,15 +50,16 @@ static void enter_guard(struct spill_engine *e)
 {
     e->state = SPILL_STATE_GUARD;
     e->guard_left = GUARDED_ITERATIONS;
-    e->cursor = e->ops_done = 0;
-    e->recording = e->rec.timing = false;
+    e->cursor = e->ops_done = e->stretch = 0;
+    e->recording = e->rec.timing = e->looked_longer = false;
+    e->short_stretches = 0;
 }
 
 static void enter_replay(struct spill_engine *e)
 {
     CUresult result = spill_perform_alias(&e->perform, &e->dev);
     e->state = SPILL_STATE_REPLAY;
-    e->cursor = e->ops_done = 0;
+    e->cursor = e->ops_done = e->stretch = 0;
     e->recording = e->rec.timing = e->shadowed = false;
     e->account.borders = 0; /* times are taken within one stretch of replayed iterations */
     if (result != CUDA_SUCCESS) {
@@ -102,6 +105,8 @@ static void adopt(struct spill_engine *e, struct spill_script *script)
     e->account.planned_peak_bytes =
         ((uint64_t)(plan->frame_count + e->dev.slab_pages) << e->dev.page_shift) +
         e->dev.unmanaged_bytes;
+    e->hold = e->rec.known_period = 0;
+    e->script_sum = e->planned_sum;
     enter_guard(e);
     if (!e->account.started_said)
         spill_account_started(e);
@@ -113,6 +118,7 @@ void spill_engine_advance(struct spill_engine *e)
     if (++e->cursor < e->perform.script->it.event_count)
         return;
     e->cursor = e->ops_done = 0;
+    e->stretch++;
     if (e->state == SPILL_STATE_REPLAY) {
         e->account.replayed++;
         return;
@@ -123,6 +129,19 @@ void spill_engine_advance(struct spill_engine *e)
 }
 
 /* --- leaving it --- */
+
+/* Micro-steps between optimizer steps, or training steps between evaluations, are iterations of
+ * their own and parts of a longer one, which a plan can follow from end to end. Watch for that one,
+ * once a plan: meanwhile all is paged. */
+static void look_longer(struct spill_engine *e)
+{
+    if (e->looked_longer)
+        return;
+    e->looked_longer = true;
+    e->rec.known_period = e->perform.script->it.event_count;
+    e->rec.known_sum = e->script_sum;
+    e->hold = LONGER_TIMES * e->perform.script->it.event_count;
+}
 
 void spill_engine_diverge(struct spill_engine *e, enum spill_reason reason)
 {
@@ -137,6 +156,9 @@ void spill_engine_diverge(struct spill_engine *e, enum spill_reason reason)
     e->shadowed = true;
     e->cursor = e->ops_done = 0;
     spill_engine_start_recording(e);
+    e->short_stretches = e->stretch < SHORT_STRETCH ? e->short_stretches + 1 : 0;
+    if (e->short_stretches >= 2) /* once may be chance */
+        look_longer(e);
     spill_log(SPILL_LOG_DEBUG, "left the plan (reason %u), paging", reason);
 }
 
@@ -178,7 +200,7 @@ static bool at_border(const struct spill_engine *e)
 bool spill_engine_shadow_ready(const struct spill_engine *e)
 {
     return e->state == SPILL_STATE_OBSERVE && e->shadowed && e->perform.script != NULL &&
-           (e->cursor > 0 || at_border(e));
+           e->hold == 0 && (e->cursor > 0 || at_border(e));
 }
 
 void spill_engine_shadow_restart(struct spill_engine *e)
@@ -192,7 +214,7 @@ void spill_engine_shadow_hit(struct spill_engine *e)
     if (++e->cursor < e->perform.script->it.event_count)
         return;
     e->cursor = 0;
-    if (!at_border(e))
+    if (e->hold > 0 || !at_border(e))
         return;
     CUresult result = spill_perform_settle(&e->perform, &e->dev);
     if (result == CUDA_SUCCESS)
@@ -290,6 +312,7 @@ static void start_planning(struct spill_engine *e, uint32_t period)
     if (spill_planner_start(&e->planner, &it, frames << e->dev.page_shift, host) != SPILL_OK)
         return;
     e->planned_period = period;
+    e->planned_sum = spill_border_sum(&e->rec, period);
     e->planned_at = e->rec.record_count;
     return;
 err_iteration:
@@ -338,6 +361,8 @@ static void take_plan(struct spill_engine *e, bool border)
 void spill_engine_recorded(struct spill_engine *e)
 {
     uint32_t period = spill_border_period(&e->rec);
+    if (e->hold > 0 && --e->hold == 0)
+        e->rec.known_period = 0;
     if (period == 0)
         return;
     if (!e->planner.running)
