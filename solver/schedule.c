@@ -22,10 +22,13 @@ static int compare_uses(const void *left, const void *right)
     return a->piece < b->piece ? -1 : a->piece > b->piece;
 }
 
-/* Pages on their way out while each op runs, though the plan counts them as gone. */
+/* Pages on their way out when each op could have begun, though the plan counts them as gone. An op
+ * that waited for them began later; taking the time before that wait leaves room for them next
+ * time. */
 static void add_leaving(const struct spill_draft *draft, const struct spill_prep *prep,
                         uint32_t *leaving)
 {
+    const struct spill_op *ops = prep->problem->ops;
     uint32_t n = prep->problem->op_count;
     uint64_t step = draft->outcome.step_ns;
 
@@ -35,10 +38,11 @@ static void add_leaving(const struct spill_draft *draft, const struct spill_prep
         uint64_t end = draft->when.out_end[m];
         uint32_t count = 0;
 
-        for (uint32_t k = move->out_op + 1; count < most; k++, count++) {
-            uint64_t start = k < n ? draft->when.op_start[k] : draft->when.op_start[k - n] + step;
+        for (uint32_t k = move->out_op; count < most; k++, count++) {
+            uint64_t ready = k < n ? draft->when.op_start[k] + ops[k].duration_ns
+                                   : draft->when.op_start[k - n] + ops[k - n].duration_ns + step;
 
-            if (start >= end)
+            if (ready >= end) /* op k + 1 could begin with the page gone */
                 break;
         }
         spill_cyclic_range_add(leaving, n, spill_cyclic_add(move->out_op, 1, n), count,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/solve.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,12 @@
 #include "solver/draft.h"
 #include "solver/frames.h"
 #include "solver/prep.h"
+#include "solver/relax.h"
 #include "solver/select.h"
 
-#define SCHEDULE_ROUNDS 3
+#define SCHEDULE_ROUNDS 8
+#define RELAX_INSTANTS  300
+#define RELAX_ROUNDS    60
 
 void spill_plan_free(struct spill_plan *plan)
 {
@@ -124,6 +128,7 @@ struct job {
     struct spill_arena *arena;
     struct spill_draft draft;
     uint64_t *weight;
+    struct spill_relax relax;
 };
 
 static uint32_t pages_to_park(const struct spill_prep *prep, uint32_t budget)
@@ -138,8 +143,58 @@ static uint32_t pages_to_park(const struct spill_prep *prep, uint32_t budget)
     return most < parkable ? most : parkable;
 }
 
+enum start { START_EMPTY, START_RELAX, START_FULL };
+
+/* Amounts to begin with: nothing, what the relaxation moves, or everything. */
+static void start_amounts(const struct job *job, enum start start, uint32_t *amount)
+{
+    const struct spill_prep *prep = job->prep;
+
+    for (uint32_t g = 0; g < prep->gap_count && start != START_EMPTY; g++) {
+        uint32_t pages = prep->pages[prep->gaps[g].buffer];
+        double part = start == START_FULL ? pages : floor(job->relax.amount[g] + 0.9);
+
+        amount[g] = part >= pages ? pages : (uint32_t)part;
+    }
+}
+
+/* Schedules the copies in for the timing that the last schedule led to, as long as that helps. */
+static enum spill_status reschedule(struct job *job)
+{
+    struct spill_draft *draft = &job->draft;
+    uint32_t *best_in = spill_arena_alloc(job->arena, draft->piece_count, sizeof(uint32_t));
+    uint64_t best = UINT64_MAX, before = UINT64_MAX;
+    enum spill_status status = SPILL_OK;
+
+    if (best_in == NULL)
+        return SPILL_ERR_NOMEM;
+    for (int round = 0; round < SCHEDULE_ROUNDS; round++) {
+        uint64_t step;
+
+        status = spill_draft_schedule(draft, job->prep, job->arena);
+        if (status == SPILL_OK)
+            status = spill_draft_evaluate(draft, job->prep, job->arena);
+        if (status != SPILL_OK)
+            return status;
+        step = draft->outcome.step_ns;
+        if (step < best) {
+            best = step;
+            for (uint32_t i = 0; i < draft->piece_count; i++)
+                best_in[i] = draft->pieces[i].in_op;
+        }
+        if (step + step / 10000 >= before)
+            break;
+        before = step;
+    }
+    if (draft->outcome.step_ns == best)
+        return SPILL_OK;
+    for (uint32_t i = 0; i < draft->piece_count; i++)
+        draft->pieces[i].in_op = best_in[i];
+    return spill_draft_evaluate(draft, job->prep, job->arena);
+}
+
 /* Makes a draft that uses at most BUDGET pages at every op. */
-static enum spill_status draft_for(struct job *job, uint32_t budget, bool all)
+static enum spill_status draft_for(struct job *job, uint32_t budget, enum start start)
 {
     const struct spill_prep *prep = job->prep;
     struct spill_draft *draft = &job->draft;
@@ -152,23 +207,16 @@ static enum spill_status draft_for(struct job *job, uint32_t budget, bool all)
     memset(draft, 0, sizeof(*draft));
     draft->budget = budget;
     draft->parked = want.parked;
-    if (all) {
-        for (uint32_t g = 0; g < prep->gap_count; g++)
-            amount[g] = prep->pages[prep->gaps[g].buffer];
+    start_amounts(job, start, amount);
+    if (start == START_FULL)
         draft->parked = pages_to_park(prep, 0);
-    } else {
+    else
         status = spill_select_cover(prep, &want, amount, job->arena);
-    }
     if (status == SPILL_OK)
         status = spill_draft_build(draft, prep, amount, job->arena);
     if (status == SPILL_OK)
         status = spill_draft_evaluate(draft, prep, job->arena);
-    for (int round = 0; !all && round < SCHEDULE_ROUNDS && status == SPILL_OK; round++) {
-        status = spill_draft_schedule(draft, prep, job->arena);
-        if (status == SPILL_OK)
-            status = spill_draft_evaluate(draft, prep, job->arena);
-    }
-    return status;
+    return start == START_FULL || status != SPILL_OK ? status : reschedule(job);
 }
 
 /* Frames for the current draft; false in FITS when LIMIT is too few. TIMED: choose them so that no
@@ -191,7 +239,7 @@ static enum spill_status frames_for(struct job *job, uint32_t limit, bool timed,
 /* The smallest number of frames we know how to manage with: every gap used in full. */
 static enum spill_status smallest_frames(struct job *job, uint32_t *frames)
 {
-    enum spill_status status = draft_for(job, job->prep->least[job->prep->widest_op], true);
+    enum spill_status status = draft_for(job, job->prep->least[job->prep->widest_op], START_FULL);
     bool fits;
 
     if (status == SPILL_OK)
@@ -222,18 +270,45 @@ static enum spill_status consider(struct job *job, bool *found, struct spill_dra
     return status;
 }
 
+/* The bound, and a second first draft: what the relaxation moves, if that beats the greedy choice.
+ */
+static enum spill_status relax(struct job *job, uint32_t budget, enum start *start)
+{
+    const struct spill_prep *prep = job->prep;
+    struct spill_draft greedy = job->draft;
+    enum spill_status status;
+
+    job->relax = (struct spill_relax){.budget = prep->budget_pages,
+                                      .parked = pages_to_park(prep, 0),
+                                      .instants = RELAX_INSTANTS,
+                                      .rounds = RELAX_ROUNDS,
+                                      .target_ns = (double)greedy.outcome.step_ns};
+    status = spill_relax_solve(&job->relax, prep, job->arena);
+    if (status != SPILL_OK || job->relax.bound_ns >= 0.9999 * (double)greedy.outcome.step_ns)
+        return status;
+    status = draft_for(job, budget, START_RELAX);
+    if (status == SPILL_OK && job->draft.outcome.step_ns < greedy.outcome.step_ns)
+        *start = START_RELAX;
+    else
+        job->draft = greedy;
+    return status;
+}
+
 static enum spill_status search(struct job *job, bool *found, struct spill_draft *best)
 {
     const struct spill_prep *prep = job->prep;
     uint32_t budget = prep->budget_pages, least = prep->least[prep->widest_op];
     uint32_t tries_after = 2;
+    enum start start = START_EMPTY;
     uint64_t ideal = 0;
 
     for (size_t i = 0; i < CUTS && budget >= least; i++) {
         uint32_t cut = (uint32_t)((uint64_t)(budget - least) * cut_permille[i] / 1000);
-        enum spill_status status = draft_for(job, budget - cut, false);
+        enum spill_status status = draft_for(job, budget - cut, start);
         bool fits = false;
 
+        if (i == 0 && status == SPILL_OK && job->draft.outcome.step_ns > prep->compute_ns)
+            status = relax(job, budget, &start);
         ideal = i == 0 ? job->draft.outcome.step_ns : ideal;
         if (status == SPILL_OK)
             status = frames_for(job, budget, true, &fits);
@@ -271,6 +346,8 @@ static enum spill_status solve(struct job *job, struct spill_plan **plan,
                 (struct spill_solve_obstacle){prep->widest_op, frames * prep->problem->page_bytes};
         return SPILL_ERR_INFEASIBLE;
     }
+    if (job->relax.bound_ns > (double)best.plan.bound_ns)
+        best.plan.bound_ns = (uint64_t)job->relax.bound_ns;
     *plan = keep_plan(&best.plan, prep);
     return *plan == NULL ? SPILL_ERR_NOMEM : SPILL_OK;
 }
