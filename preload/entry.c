@@ -114,9 +114,9 @@ static void in_child(void)
 static bool cuda_was_used(void)
 {
     spill_libc_load();
-    void *driver = spill_libc.dlopen == NULL
+    void *driver = spill_libc.next_dlopen == NULL
                        ? NULL
-                       : spill_libc.dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+                       : spill_libc.next_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (driver == NULL)
         return false;
     PFN_cuDeviceGetCount_v2000 count =

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function of libc has to be found without dlsym, which is ours: dlvsym. It is looked for in
- * the symbol table of libc itself (of libdl before glibc 2.34), as the dynamic linker would. */
+/* libc's own dlsym and dlvsym have to be found without dlsym, which is ours: in the symbol table of
+ * libc itself (of libdl before glibc 2.34), as the dynamic linker would.
+ *
+ * No string function of libc is called here: a sanitizer's runtime puts its own in their place, and
+ * these call dlsym before they work. */
 #include "preload/libc.h"
 
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
-#include <string.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct spill_libc spill_libc;
 
@@ -16,6 +20,15 @@ struct symbols {
     const uint32_t *hash;          /* DT_GNU_HASH */
     const ElfW(Versym) * versions; /* its hidden bit marks forms kept for old programs */
 };
+
+static bool same(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
 
 static uint32_t gnu_hash(const char *name)
 {
@@ -34,7 +47,7 @@ static const ElfW(Sym) * find(const struct symbols *s, const char *name)
     for (uint32_t i = bucket[h % buckets]; i >= first; i++) {
         bool hidden = s->versions != NULL && (s->versions[i] & 0x8000) != 0;
         if (!hidden && (chain[i - first] | 1) == (h | 1) && s->table[i].st_shndx != SHN_UNDEF &&
-            strcmp(s->names + s->table[i].st_name, name) == 0)
+            same(s->names + s->table[i].st_name, name))
             return &s->table[i];
         if ((chain[i - first] & 1) != 0)
             break;
@@ -44,9 +57,11 @@ static const ElfW(Sym) * find(const struct symbols *s, const char *name)
 
 static bool is_libc(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    return strcmp(name, "libc.so.6") == 0 || strcmp(name, "libdl.so.2") == 0;
+    const char *name = path;
+    for (const char *p = path; *p != '\0'; p++)
+        if (*p == '/')
+            name = p + 1;
+    return same(name, "libc.so.6") || same(name, "libdl.so.2");
 }
 
 /* glibc leaves the addresses in DT_ entries relocated; a few builds of it do not. */
@@ -78,35 +93,30 @@ static int look(struct dl_phdr_info *info, size_t size, void *found)
     }
     if (s.table == NULL || s.names == NULL || s.hash == NULL)
         return 0;
-    const ElfW(Sym) *symbol = find(&s, "dlvsym");
-    if (symbol == NULL)
+    const ElfW(Sym) *by_name = find(&s, "dlsym"), *by_version = find(&s, "dlvsym");
+    if (by_name == NULL || by_version == NULL)
         return 0;
-    *(void **)found = (void *)(info->dlpi_addr + symbol->st_value);
+    struct spill_libc *libc = found;
+    libc->dlsym = (void *(*)(void *, const char *))(info->dlpi_addr + by_name->st_value);
+    libc->dlvsym =
+        (void *(*)(void *, const char *, const char *))(info->dlpi_addr + by_version->st_value);
     return 1;
-}
-
-typedef void *(*dlvsym_fn)(void *, const char *, const char *);
-
-/* glibc moved these into libc in 2.34 and kept the old versions for old programs. */
-static void *next(dlvsym_fn dlvsym_of_libc, const char *name, const char *old)
-{
-    void *found = dlvsym_of_libc(RTLD_NEXT, name, "GLIBC_2.34");
-    return found != NULL ? found : dlvsym_of_libc(RTLD_NEXT, name, old);
 }
 
 void spill_libc_load(void)
 {
-    dlvsym_fn of_libc = NULL;
+    struct spill_libc libc = {0};
     if (__atomic_load_n(&spill_libc.dlsym, __ATOMIC_ACQUIRE) != NULL)
         return;
-    (void)dl_iterate_phdr(look, &of_libc);
-    if (of_libc == NULL)
+    if (dl_iterate_phdr(look, &libc) == 0)
         return;
-    spill_libc.dlvsym = (dlvsym_fn)next(of_libc, "dlvsym", "GLIBC_2.2.5");
-    spill_libc.dlopen = (void *(*)(const char *, int))next(of_libc, "dlopen", "GLIBC_2.2.5");
-    spill_libc.dlmopen =
-        (void *(*)(Lmid_t, const char *, int))next(of_libc, "dlmopen", "GLIBC_2.3.4");
-    __atomic_store_n(&spill_libc.dlsym,
-                     (void *(*)(void *, const char *))next(of_libc, "dlsym", "GLIBC_2.2.5"),
-                     __ATOMIC_RELEASE);
+    /* The next in line: another preload's if there is one, or it would be passed by. */
+    spill_libc.next_dlsym = (void *(*)(void *, const char *))libc.dlsym(RTLD_NEXT, "dlsym");
+    spill_libc.next_dlvsym =
+        (void *(*)(void *, const char *, const char *))libc.dlsym(RTLD_NEXT, "dlvsym");
+    spill_libc.next_dlopen = (void *(*)(const char *, int))libc.dlsym(RTLD_NEXT, "dlopen");
+    spill_libc.next_dlmopen =
+        (void *(*)(Lmid_t, const char *, int))libc.dlsym(RTLD_NEXT, "dlmopen");
+    spill_libc.dlvsym = libc.dlvsym;
+    __atomic_store_n(&spill_libc.dlsym, libc.dlsym, __ATOMIC_RELEASE);
 }

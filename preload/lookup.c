@@ -29,7 +29,7 @@ static const struct spill_hook_row *row_of_symbol(const char *symbol)
 
 static bool driver_is_loaded(void)
 {
-    void *driver = spill_libc.dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *driver = spill_libc.next_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (driver == NULL)
         return false;
     (void)dlclose(driver);

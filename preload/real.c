@@ -59,7 +59,7 @@ static void *standing_between(const struct spill_hook_row *row, const void *driv
 /* Another preload of our kind hooks dlsym as well; a library with functions of its own does not. */
 static bool is_hook_library(const void *function)
 {
-    return home_of(function, NULL) == home_of((void *)spill_libc.dlsym, NULL);
+    return home_of(function, NULL) == home_of((void *)spill_libc.next_dlsym, NULL);
 }
 
 /* Returns whether there is anything behind ROW. */
@@ -85,9 +85,9 @@ static void load(void)
     bool any = false;
     /* By soname, so that a driver from any folder that is already loaded is found; programs load it
      * RTLD_LOCAL. It stays: a program that closes its driver keeps our pointers valid. */
-    void *driver = spill_libc.dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *driver = spill_libc.next_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (driver == NULL)
-        driver = spill_libc.dlopen("libcuda.so.1", RTLD_LAZY);
+        driver = spill_libc.next_dlopen("libcuda.so.1", RTLD_LAZY);
     for (unsigned i = 0; i < spill_hook_count; i++)
         any = load_row(&spill_hook_rows[i], driver) || any;
 #define SPILL_DRIVER(symbol, type, needed)                                                         \

@@ -29,6 +29,6 @@ make_recording_library() {
         objects="$objects $BUILD/obj/${object%.*}.o"
     done
     # shellcheck disable=SC2086
-    $CC -shared -o "$1" recsink.o $objects -Wl,-z,defs -Wl,-z,now \
+    $CC -shared -o "$1" recsink.o $objects -Wl,-z,defs -Wl,-z,now -Wl,-Bsymbolic-functions \
         -Wl,--version-script=rec.map -ldl -lpthread || exit 1
 }

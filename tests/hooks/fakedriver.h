@@ -23,6 +23,9 @@ extern unsigned fake_count[];
 extern const char *const fake_name[];
 extern const int fake_functions;
 
+/* What the driver itself gets for NAME. */
+void *fake_own(const char *name);
+
 /* What cuGetProcAddress answers. */
 void *fake_lookup(const char *base, int version, int per_thread);
 
