@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ORDERS 3
+#define ORDERS   3
+#define REPAINTS 6
 
 struct arc {
     uint32_t first;
@@ -562,6 +563,28 @@ static bool renumber(struct painter *p, uint32_t limit)
     return true;
 }
 
+/* Moves the runs that found too few frames to the front, behind those that never leave: those that
+ * are hard to place choose first next time (Joslin and Clements, "Squeaky wheel optimization",
+ * 1999). */
+static bool promote_unplaced(struct painter *p)
+{
+    uint32_t *order = spill_arena_alloc(p->arena, p->run_count, sizeof(uint32_t));
+    uint32_t n = p->prep->problem->op_count, count = 0;
+
+    if (order == NULL)
+        return false;
+    for (int group = 0; group < 3; group++)
+        for (uint32_t i = 0; i < p->run_count; i++) {
+            uint32_t r = p->order[i];
+            int mine = p->spans[r].length >= n ? 0 : p->runs[r].placed < p->runs[r].count ? 1 : 2;
+
+            if (mine == group)
+                order[count++] = r;
+        }
+    p->order = order;
+    return true;
+}
+
 enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spill_plan *plan,
                                       uint32_t limit, const struct spill_timeline *when,
                                       uint64_t step_ns, struct spill_frames *frames,
@@ -577,11 +600,22 @@ enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spil
     quiet_op = least_crowded_op(&p);
     frames->runs = p.runs;
     frames->run_count = p.run_count;
-    for (int kind = 0; kind < ORDERS; kind++) {
+    /* The first order, then the same with the hard runs first, and the other orders as a last
+     * resort. */
+    frames->unplaced_least = UINT32_MAX;
+    for (int try = 0; try < REPAINTS + ORDERS - 1; try++) {
+        if (try == 2 && frames->unplaced_least > limit / 12)
+            break; /* too far off */
+        if (!(try > 0 && try < REPAINTS
+                  ? promote_unplaced(&p)
+                  : sort_runs(&p, try == 0 ? 0 : try - REPAINTS + 1, quiet_op)))
+            return SPILL_ERR_NOMEM;
         for (uint32_t page = 0; page < prep->page_total; page++)
             plan->frame_of[page] = SPILL_NO_FRAME;
-        if (!sort_runs(&p, kind, quiet_op) || !paint(&p, limit, frames))
+        if (!paint(&p, limit, frames))
             return SPILL_ERR_NOMEM;
+        if (frames->unplaced < frames->unplaced_least)
+            frames->unplaced_least = frames->unplaced;
         if (frames->unplaced == 0)
             break;
     }

@@ -22,7 +22,8 @@ struct spill_frames {
     struct spill_run *runs;
     uint32_t run_count;
     uint32_t frame_count;
-    uint32_t unplaced; /* pages that found no frame below the limit */
+    uint32_t unplaced;       /* pages that found no frame below the limit */
+    uint32_t unplaced_least; /* the fewest in any attempt */
 };
 
 /* Gives every page of PLAN that is ever resident a frame below LIMIT in plan->frame_of (PLAN has

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/select.h"
 
-#include <string.h>
+#include <math.h>
 
 struct cover {
     const struct spill_prep *prep;
@@ -50,7 +50,7 @@ static double worth(const struct cover *c, uint32_t g)
     uint32_t left = prep->pages[gap->buffer] - c->amount[g];
     double area = (double)range_sum(c->area, n, first, gap->length);
     double time;
-    double copies;
+    double copies, full, price;
 
     if (left == 0 || area <= 0)
         return 0;
@@ -58,6 +58,11 @@ static double worth(const struct cover *c, uint32_t g)
     time = 1 + (double)range_sum(c->want->op_start, n, first, gap->length);
     copies = (double)(spill_link_ns(&prep->problem->out, prep->problem->page_bytes) +
                       spill_link_ns(&prep->problem->in, prep->problem->page_bytes));
+    /* Small pages cost less of the link than they free; the root keeps them from winning outright,
+     * since each is a copy of its own. */
+    full = (double)prep->problem->page_bytes * 1e9 / (double)prep->problem->out.bytes_per_s;
+    price = (double)spill_link_ns(&prep->problem->out, prep->problem->buffers[gap->buffer].bytes);
+    area /= sqrt((price + 1) / (full * prep->pages[gap->buffer] + 1));
     return area * (1.0 - c->want->trust + c->want->trust * time / (time + 4 * copies));
 }
 

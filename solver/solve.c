@@ -221,7 +221,8 @@ static enum spill_status draft_for(struct job *job, uint32_t budget, enum start 
 
 /* Frames for the current draft; false in FITS when LIMIT is too few. TIMED: choose them so that no
  * stay waits for a copy out, even if that takes more of them. */
-static enum spill_status frames_for(struct job *job, uint32_t limit, bool timed, bool *fits)
+static enum spill_status frames_for(struct job *job, uint32_t limit, bool timed, bool *fits,
+                                    uint32_t *unplaced)
 {
     struct spill_draft *draft = &job->draft;
     struct spill_frames frames;
@@ -233,6 +234,7 @@ static enum spill_status frames_for(struct job *job, uint32_t limit, bool timed,
     status = spill_frames_assign(job->prep, &draft->plan, limit, timed ? &draft->when : NULL,
                                  draft->outcome.step_ns, &frames, job->arena);
     *fits = status == SPILL_OK && frames.unplaced == 0;
+    *unplaced = status == SPILL_OK ? frames.unplaced_least : 0;
     return status;
 }
 
@@ -240,19 +242,15 @@ static enum spill_status frames_for(struct job *job, uint32_t limit, bool timed,
 static enum spill_status smallest_frames(struct job *job, uint32_t *frames)
 {
     enum spill_status status = draft_for(job, job->prep->least[job->prep->widest_op], START_FULL);
+    uint32_t unplaced;
     bool fits;
 
     if (status == SPILL_OK)
-        status = frames_for(job, job->prep->page_total, false, &fits);
+        status = frames_for(job, job->prep->page_total, false, &fits, &unplaced);
     if (status == SPILL_OK)
         *frames = job->draft.plan.frame_count;
     return status;
 }
-
-/* Pages of the budget to leave unused on the n-th try, in thousandths: room for frames to fit in.
- */
-static const uint32_t cut_permille[] = {0, 5, 10, 15, 20, 30, 45, 70, 100, 150, 250, 500, 1000};
-#define CUTS (sizeof(cut_permille) / sizeof(cut_permille[0]))
 
 /* Takes the current draft, whose frames fit, as the best so far if it is. */
 static enum spill_status consider(struct job *job, bool *found, struct spill_draft *best)
@@ -294,34 +292,51 @@ static enum spill_status relax(struct job *job, uint32_t budget, enum start *sta
     return status;
 }
 
+/* Looks for the plan in drafts that leave ever more of the budget unused: room for frames to fit
+ * in. Where memory is not what limits the step, it begins with a draft that leaves some. */
 static enum spill_status search(struct job *job, bool *found, struct spill_draft *best)
 {
     const struct spill_prep *prep = job->prep;
     uint32_t budget = prep->budget_pages, least = prep->least[prep->widest_op];
-    uint32_t tries_after = 2;
+    uint32_t spare = budget - least, cut = 0, tries_after = 1;
     enum start start = START_EMPTY;
-    uint64_t ideal = 0;
+    enum spill_status status = draft_for(job, budget, start);
+    uint64_t good;
 
-    for (size_t i = 0; i < CUTS && budget >= least; i++) {
-        uint32_t cut = (uint32_t)((uint64_t)(budget - least) * cut_permille[i] / 1000);
-        enum spill_status status = draft_for(job, budget - cut, start);
-        bool fits = false;
+    if (status == SPILL_OK && job->draft.outcome.step_ns > prep->compute_ns)
+        status = relax(job, budget, &start);
+    if (status != SPILL_OK)
+        return status;
+    good = job->draft.outcome.step_ns + job->draft.outcome.step_ns / 2000;
+    if (spare >= 64) {
+        struct spill_draft full = job->draft;
 
-        if (i == 0 && status == SPILL_OK && job->draft.outcome.step_ns > prep->compute_ns)
-            status = relax(job, budget, &start);
-        ideal = i == 0 ? job->draft.outcome.step_ns : ideal;
-        if (status == SPILL_OK)
-            status = frames_for(job, budget, true, &fits);
-        if (status == SPILL_OK && !fits && i + 1 == CUTS)
-            status = frames_for(job, budget, false, &fits);
-        if (status == SPILL_OK && fits)
-            status = consider(job, found, best);
+        status = draft_for(job, budget - spare / 64, start);
         if (status != SPILL_OK)
             return status;
-        if (*found && (best->plan.step_ns <= ideal + ideal / 2000 || tries_after-- == 0))
-            break;
+        if (job->draft.outcome.step_ns <= good)
+            cut = spare / 64;
+        else
+            job->draft = full;
     }
-    return SPILL_OK;
+    for (;;) {
+        uint32_t unplaced = 0;
+        bool fits;
+
+        status = frames_for(job, budget, true, &fits, &unplaced);
+        if (status == SPILL_OK && !fits && cut == spare)
+            status = frames_for(job, budget, false, &fits, &unplaced);
+        if (status == SPILL_OK && fits)
+            status = consider(job, found, best);
+        if (status != SPILL_OK || cut == spare || (*found && best->plan.step_ns <= good) ||
+            (*found && tries_after-- == 0))
+            return status;
+        cut += 1 + spare / 400 + (cut > spare / 20 ? cut / 3 : 0) + unplaced / 10;
+        cut = cut < spare ? cut : spare;
+        status = draft_for(job, budget - cut, start);
+        if (status != SPILL_OK)
+            return status;
+    }
 }
 
 static enum spill_status solve(struct job *job, struct spill_plan **plan,
@@ -331,8 +346,10 @@ static enum spill_status solve(struct job *job, struct spill_plan **plan,
     uint32_t frames = prep->least[prep->widest_op];
     struct spill_draft best;
     bool found = false;
-    enum spill_status status = search(job, &found, &best);
+    enum spill_status status = SPILL_OK;
 
+    if (prep->budget_pages >= frames)
+        status = search(job, &found, &best);
     if (status == SPILL_OK && !found) {
         status = smallest_frames(job, &frames);
         if (status == SPILL_OK && frames <= prep->budget_pages)
