@@ -80,3 +80,55 @@ if nm -D --defined-only "$sim/libcuda.so.1" | awk '$2 == "T" {print $3}' | sort 
     bad exports/only_cu "$(head -1 "$out/strays.txt")"
 fi
 if "$here/../../tools/simgpu/coverage" --check; then ok readme/coverage; else bad readme/coverage "run tools/simgpu/coverage --update"; fi
+
+# Threads, streams, devices.
+if compile threads threads.cu; then
+    for devices in 1 2; do
+        got=$(SIMGPU_MEM=64MiB SIMGPU_DEVICES=$devices "$out/threads" 2>&1)
+        if [ "$got" = '2000 4000 peers' ]; then ok "threads/$devices"; else bad "threads/$devices" "$got"; fi
+    done
+fi
+
+# The race check names both operations, finds each forgotten wait whatever the order, and is quiet otherwise.
+for forget in 0 1 2 3 4; do
+    [ -x "$out/race$forget" ] || continue
+    SIMGPU_RACES=fatal "$out/race$forget" >/dev/null 2>"$out/race.err"
+    status=$?
+    if [ $forget = 0 ]; then
+        if [ $status = 0 ] && [ ! -s "$out/race.err" ]; then ok races/quiet; else bad races/quiet "$(head -1 "$out/race.err")"; fi
+    elif [ $status = 86 ] && grep -q 'race: .*stream.* and .*stream.*unordered' "$out/race.err"; then
+        ok races/forgotten_$forget
+    else
+        bad races/forgotten_$forget "status $status"
+    fi
+done
+
+# Time: what the model says, from the outside.
+if compile clock clock.cu; then
+    "$out/clock" 2>&1 | while read -r name got low high; do
+        if awk "BEGIN { exit !($got >= $low && $got <= $high) }"; then ok "clock/$name"; else
+            bad "clock/$name" "$got is not in $low..$high"
+        fi
+    done
+    plain=$("$out/clock" | awk '$1 == "both_directions" {print $2}')
+    half=$(SIMGPU_DUPLEX=0.5 "$out/clock" | awk '$1 == "both_directions" {print $2}')
+    if awk "BEGIN { exit !($half > 1.4 * $plain) }"; then ok clock/duplex; else bad clock/duplex "$plain, $half"; fi
+    echo 'busy 10' >"$out/costs.txt"
+    plain=$("$out/clock" | awk '$1 == "kernel" {print $2}')
+    slow=$(SIMGPU_COSTS=$out/costs.txt "$out/clock" | awk '$1 == "kernel" {print $2}')
+    if awk "BEGIN { exit !($slow > 5 * $plain) }"; then ok clock/costs; else bad clock/costs "$plain, $slow"; fi
+    SIMGPU_TIMELINE=$out/timeline.json "$out/clock" >/dev/null
+    n=$(grep -c '"ph":"X"' "$out/timeline.json")
+    if [ "$n" -ge 5 ] && [ "$(tail -1 "$out/timeline.json")" = ']}' ]; then ok clock/timeline; else bad clock/timeline "$n"; fi
+fi
+
+# Capacity that shrinks while the program runs.
+got=$(SIMGPU_MEM=64MiB SIMGPU_SHRINK=10:18MiB "$out/capacity" 2>&1)
+if [ "$got" = 9 ]; then ok shrink/at_the_tenth_call; else bad shrink/at_the_tenth_call "$got"; fi
+
+# A function that is not served says so.
+if ! compile unserved unserved.cu; then :; elif [ "$("$out/unserved" 2>&1 | tr '\n' ' ')" = 'simgpu: cuTexObjectDestroy is not served by the simulated GPU 801 801 ' ]; then
+    ok unserved/names_itself_once
+else
+    bad unserved/names_itself_once "$("$out/unserved" 2>&1 | head -1)"
+fi

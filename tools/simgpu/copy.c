@@ -232,7 +232,13 @@ CUresult simgpu_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src
 {
     if (simgpu_ctx_of(dst_ctx) == NULL || simgpu_ctx_of(src_ctx) == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    return simgpu_cuMemcpyDtoD_v2(dst, src, bytes);
+    /* Serialised with all pending work of both devices, unlike any other copy. */
+    CUresult result = simgpu_stream_wait_all(simgpu_ctx_of(src_ctx), false);
+    if (result == CUDA_SUCCESS)
+        result = simgpu_stream_wait_all(simgpu_ctx_of(dst_ctx), false);
+    if (result == CUDA_SUCCESS)
+        result = simgpu_cuMemcpyDtoD_v2(dst, src, bytes);
+    return result == CUDA_SUCCESS ? simgpu_cuCtxSynchronize() : result;
 }
 
 CUresult simgpu_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src,
