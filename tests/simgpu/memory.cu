@@ -425,3 +425,26 @@ CASE(null_in_a_kernel_faults)
     void *p;
     GIVES(cudaMalloc(&p, 100), cudaErrorIllegalAddress);
 }
+CASE(batch_of_copies)
+{
+    driver_up();
+    CUdeviceptr p;
+    CUstream s;
+    int *host;
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc(&p, 64));
+    OK(cuMemHostAlloc((void **)&host, 64, 0));
+    for (int i = 0; i < 16; i++)
+        host[i] = i;
+    CUdeviceptr dsts[2] = {p + 32, p}, srcs[2] = {(CUdeviceptr)host, (CUdeviceptr)(host + 8)};
+    size_t sizes[2] = {32, 32}, first = 0;
+    CUmemcpyAttributes attributes = {};
+    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    OK(cuMemcpyBatchAsync(dsts, srcs, sizes, 2, &attributes, &first, 1, s));
+    int back[16] = {};
+    OK(cuMemcpyDtoHAsync(back, p, 64, s));
+    OK(cuStreamSynchronize(s));
+    EQUAL(back[0], 8);
+    EQUAL(back[8], 0);
+    EQUAL(back[15], 7);
+}

@@ -301,6 +301,22 @@ CUresult simgpu_copy_fill(struct simgpu_op *op, const CUDA_MEMCPY3D *params)
     return CUDA_SUCCESS;
 }
 
+CUresult simgpu_copy_fill_line(struct simgpu_op *op, uint64_t dst, uint64_t src, size_t bytes,
+                               bool *pageable)
+{
+    enum side from = side_of(src), to = side_of(dst);
+    if (dst == 0 || src == 0 || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    op->u.copy =
+        (struct simgpu_copy){.dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1};
+    op->engine = engine_of(from, to);
+    op->type = &copy_types[op->engine];
+    *pageable = to == SIDE_PAGEABLE;
+    if (from == SIDE_PAGEABLE && !stage(&op->u.copy))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
+}
+
 static CUresult copy_2d(const CUDA_MEMCPY2D *p, CUstream stream, bool async)
 {
     if (p == NULL)

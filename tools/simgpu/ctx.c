@@ -124,6 +124,7 @@ CUresult simgpu_cuCtxCreate_v2(CUcontext *ctx, unsigned int flags, CUdevice dev)
     return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 12050
 CUresult simgpu_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned int flags,
                                CUdevice dev)
 {
@@ -131,6 +132,7 @@ CUresult simgpu_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsign
         return CUDA_ERROR_NOT_SUPPORTED;
     return simgpu_cuCtxCreate_v2(ctx, flags, dev);
 }
+#endif
 
 CUresult simgpu_cuCtxDestroy_v2(CUcontext handle)
 {

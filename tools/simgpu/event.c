@@ -130,7 +130,7 @@ CUresult simgpu_cuEventSynchronize(CUevent handle)
     return simgpu_op_wait(e->recorded);
 }
 
-CUresult simgpu_cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
+CUresult simgpu_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 {
     struct simgpu_event *a = event_of(start), *b = event_of(end);
     if (a == NULL || b == NULL)
@@ -146,7 +146,9 @@ CUresult simgpu_cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
     return CUDA_SUCCESS;
 }
 
-CUresult simgpu_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
+#if CUDA_VERSION >= 12080
+CUresult simgpu_cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
 {
-    return simgpu_cuEventElapsedTime_v2(ms, start, end);
+    return simgpu_cuEventElapsedTime(ms, start, end);
 }
+#endif

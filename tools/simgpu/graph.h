@@ -61,6 +61,9 @@ CUresult simgpu_launch_show(const struct simgpu_op *op, void **pointers,
                             CUDA_KERNEL_NODE_PARAMS *params);
 size_t simgpu_launch_count(const struct simgpu_op *op);
 CUresult simgpu_copy_fill(struct simgpu_op *op, const CUDA_MEMCPY3D *params);
+/* BYTES in a line; staged now if the source is pageable. PAGEABLE: the destination is. */
+CUresult simgpu_copy_fill_line(struct simgpu_op *op, uint64_t dst, uint64_t src, size_t bytes,
+                               bool *pageable);
 CUresult simgpu_set_fill(struct simgpu_op *op, const CUDA_MEMSET_NODE_PARAMS *params);
 void simgpu_host_fill(struct simgpu_op *op, CUhostFn fn, void *data);
 

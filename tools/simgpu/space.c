@@ -31,7 +31,8 @@ bool simgpu_space_boot(void)
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     const char *preload = getenv("LD_PRELOAD");
     span_bytes = SPAN_BYTES;
-    /* Valgrind keeps books about every page of it, and takes each first touch for a program's error. */
+    /* Valgrind keeps books about every page of it, and takes each first touch for a program's
+     * error. */
     eager = preload != NULL && strstr(preload, "vgpreload") != NULL;
     if (eager)
         span_bytes = (uint64_t)32 << 30;
