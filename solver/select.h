@@ -11,6 +11,7 @@
 struct spill_select {
     uint32_t budget;          /* pages at every op */
     uint32_t parked;          /* pages already kept on the host for good */
+    uint32_t host;            /* pages the host has room for */
     const uint64_t *op_start; /* expected start of each op, op_count + 1 entries */
     const uint64_t *weight;   /* worth of a page's absence at each op while it is over the limit */
     double trust;             /* how strongly gaps too short for their copies are avoided */

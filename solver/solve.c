@@ -143,6 +143,13 @@ static uint32_t pages_to_park(const struct spill_prep *prep, uint32_t budget)
     return most < parkable ? most : parkable;
 }
 
+static uint32_t host_pages(const struct spill_prep *prep)
+{
+    uint64_t pages = prep->problem->host_budget / prep->problem->page_bytes;
+
+    return pages > UINT32_MAX ? UINT32_MAX : (uint32_t)pages;
+}
+
 enum start { START_EMPTY, START_RELAX, START_FULL };
 
 /* Amounts to begin with: nothing, what the relaxation moves, or everything. */
@@ -199,7 +206,8 @@ static enum spill_status draft_for(struct job *job, uint32_t budget, enum start 
     const struct spill_prep *prep = job->prep;
     struct spill_draft *draft = &job->draft;
     uint32_t *amount = spill_arena_alloc(job->arena, prep->gap_count, sizeof(uint32_t));
-    struct spill_select want = {budget, pages_to_park(prep, budget), prep->start, job->weight, 1.0};
+    struct spill_select want = {
+        budget, pages_to_park(prep, budget), host_pages(prep), prep->start, job->weight, 1.0};
     enum spill_status status = SPILL_OK;
 
     if (amount == NULL)
@@ -238,18 +246,35 @@ static enum spill_status frames_for(struct job *job, uint32_t limit, bool timed,
     return status;
 }
 
-/* The smallest number of frames we know how to manage with: every gap used in full. */
+/* The smallest number of frames we know how to manage with: every gap used in full. Leaves that
+ * draft and its frames behind. Fewer than the widest op needs is impossible; how many more the
+ * colouring of the pages takes is found by bisection, since fewer frames make it try harder. */
 static enum spill_status smallest_frames(struct job *job, uint32_t *frames)
 {
-    enum spill_status status = draft_for(job, job->prep->least[job->prep->widest_op], START_FULL);
-    uint32_t unplaced;
+    uint32_t low = job->prep->least[job->prep->widest_op], unplaced;
+    enum spill_status status = draft_for(job, low, START_FULL);
+    struct spill_draft best;
     bool fits;
 
     if (status == SPILL_OK)
         status = frames_for(job, job->prep->page_total, false, &fits, &unplaced);
-    if (status == SPILL_OK)
-        *frames = job->draft.plan.frame_count;
-    return status;
+    if (status != SPILL_OK)
+        return status;
+    best = job->draft;
+    for (int i = 0; i < 8 && low < best.plan.frame_count; i++) {
+        uint32_t limit = i == 0 ? low : low + (best.plan.frame_count - low) / 2;
+
+        status = frames_for(job, limit, false, &fits, &unplaced);
+        if (status != SPILL_OK)
+            return status;
+        if (fits)
+            best = job->draft;
+        else
+            low = limit + 1;
+    }
+    job->draft = best;
+    *frames = best.plan.frame_count;
+    return SPILL_OK;
 }
 
 /* Takes the current draft, whose frames fit, as the best so far if it is. */
@@ -350,6 +375,8 @@ static enum spill_status solve(struct job *job, struct spill_plan **plan,
 
     if (prep->budget_pages >= frames)
         status = search(job, &found, &best);
+    if (status == SPILL_ERR_INFEASIBLE) /* the greedy choice filled the host: try the last resort */
+        status = SPILL_OK;
     if (status == SPILL_OK && !found) {
         status = smallest_frames(job, &frames);
         if (status == SPILL_OK && frames <= prep->budget_pages)

@@ -76,22 +76,59 @@ static void fuzz(uint64_t first, uint64_t last, uint32_t ops, uint32_t buffers, 
     }
 }
 
+/* A host budget is kept, or the answer is that there is no plan, never a wrong one. */
+static void test_host_budget(void **state)
+{
+    static struct random_problem r;
+    uint32_t solved = 0, refused = 0;
+
+    (void)state;
+    for (uint64_t seed = 30000; seed < 30600; seed++) {
+        struct spill_solve_obstacle obstacle;
+        struct spill_plan *plan = NULL;
+        uint64_t total = 0;
+
+        random_make(&r, seed, RANDOM_OPS, RANDOM_BUFFERS, 20);
+        for (uint32_t b = 0; b < r.problem.buffer_count; b++)
+            total += (r.buffers[b].bytes + 999) / 1000;
+        spill_solve_smallest_budget(&r.problem, &obstacle);
+        if (total == 0 || obstacle.bytes_needed / 1000 > total)
+            continue;
+        r.problem.gpu_budget =
+            obstacle.bytes_needed +
+            1000 * random_below(&r, (uint32_t)(total - obstacle.bytes_needed / 1000 + 1));
+        r.problem.host_budget = 1000 * random_below(&r, (uint32_t)total);
+        if (spill_solve(&r.problem, NULL, &plan, &obstacle) == SPILL_OK) {
+            struct spill_outcome outcome;
+
+            assert_int_equal(spill_check_plan(&r.problem, plan, &outcome, NULL, 0), SPILL_OK);
+            spill_plan_free(plan);
+            solved++;
+        } else {
+            assert_true(obstacle.bytes_needed <= r.problem.gpu_budget);
+            refused++;
+        }
+    }
+    print_message("host budget: %u solved, %u refused\n", solved, refused);
+    assert_true(solved > refused);
+}
+
 static void test_small(void **state)
 {
     (void)state;
-    fuzz(1, 3000, 6, 5, 3);
+    fuzz(1, 1200, 6, 5, 3);
 }
 
 static void test_medium(void **state)
 {
     (void)state;
-    fuzz(10000, 12000, RANDOM_OPS, RANDOM_BUFFERS, 6);
+    fuzz(10000, 10500, RANDOM_OPS, RANDOM_BUFFERS, 6);
 }
 
 static void test_large_buffers(void **state)
 {
     (void)state;
-    fuzz(20000, 20500, RANDOM_OPS, RANDOM_BUFFERS, 200);
+    fuzz(20000, 20120, RANDOM_OPS, RANDOM_BUFFERS, 200);
 }
 
 int main(void)
@@ -100,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_small),
         cmocka_unit_test(test_medium),
         cmocka_unit_test(test_large_buffers),
+        cmocka_unit_test(test_host_budget),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
