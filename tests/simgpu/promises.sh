@@ -132,3 +132,9 @@ if ! compile unserved unserved.cu; then :; elif [ "$("$out/unserved" 2>&1 | tr '
 else
     bad unserved/names_itself_once "$("$out/unserved" 2>&1 | head -1)"
 fi
+
+# Quick enough that tests stay quick. The limit is a third of what an idle machine of two cores does.
+if compile speed speed.cu; then
+    n=$("$out/speed" | awk '$1 == "launches_per_second" {print $2}')
+    if [ "$n" -ge 300000 ]; then ok "speed/launches"; else bad "speed/launches" "$n a second, not 300000"; fi
+fi

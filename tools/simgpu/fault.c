@@ -38,6 +38,15 @@ static void pass_on(int number, siginfo_t *info, void *context)
     while (i + 1 < SIGNALS && signals[i] != number)
         i++;
     const struct sigaction *old = &previous[i];
+    static _Thread_local uintptr_t passing;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (here < passing && passing - here < 65536) {
+        /* Called from the handler that we called: it chains to us, and neither wants the signal.
+         * (Not a flag, because that handler may have left by a jump.) */
+        signal(number, SIG_DFL);
+        return;
+    }
+    passing = here;
     if (old->sa_flags & SA_SIGINFO) {
         old->sa_sigaction(number, info, context);
     } else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
@@ -46,6 +55,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
         /* Back at the instruction the default action ends the process, with the true address. */
         sigaction(number, old, NULL);
     }
+    passing = 0;
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -92,7 +102,10 @@ static void give_stack(void)
 
 CUresult simgpu_fault_guard(void (*body)(void *arg), void *arg)
 {
-    if (!installed)
+    struct sigaction now;
+    /* A program may set a handler of its own at any time; ours must be the first while it runs our
+     * work. */
+    if (!installed || sigaction(SIGSEGV, NULL, &now) != 0 || now.sa_sigaction != on_signal)
         install();
     if (!has_stack)
         give_stack();
