@@ -39,6 +39,7 @@ int main()
     cudaEventCreate(&a);
     cudaEventCreate(&b);
     cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
+    cudaDeviceSynchronize();
     busy<<<1, 1, 0, s>>>(f, 1); // the first launch loads the image
     cudaDeviceSynchronize();
 
