@@ -51,6 +51,20 @@ void *fake_lookup(const char *base, int version, int per_thread)
     return per_thread && twin != NULL ? twin : plain;
 }
 
+struct fake_request fake_request[FAKE_REQUESTS];
+int fake_requests;
+
+static void note(const char *base, int version, uint64_t flags, const void *caller)
+{
+    int n = __atomic_fetch_add(&fake_requests, 1, __ATOMIC_RELAXED);
+    if (n >= FAKE_REQUESTS)
+        return;
+    strncpy(fake_request[n].base, base, sizeof(fake_request[n].base) - 1);
+    fake_request[n].version = version;
+    fake_request[n].flags = flags;
+    fake_request[n].caller = caller;
+}
+
 static int answer(const char *base, void **address, int version, uint64_t flags, int *status)
 {
     *address = fake_lookup(base, version, (flags & 2) != 0);
@@ -65,11 +79,13 @@ int lookup_v2(const char *, void **, int, uint64_t, int *) __asm__("cuGetProcAdd
 
 int lookup_v1(const char *base, void **address, int version, uint64_t flags)
 {
+    note(base, version, flags, __builtin_return_address(0));
     return answer(base, address, version, flags, NULL);
 }
 
 int lookup_v2(const char *base, void **address, int version, uint64_t flags, int *status)
 {
+    note(base, version, flags, __builtin_return_address(0));
     return answer(base, address, version, flags, status);
 }
 

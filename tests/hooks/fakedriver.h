@@ -23,6 +23,17 @@ extern unsigned fake_count[];
 extern const char *const fake_name[];
 extern const int fake_functions;
 
+/* Every look-up made by cuGetProcAddress(_v2), in order, and in which library its caller lies. */
+#define FAKE_REQUESTS 8192
+struct fake_request {
+    char base[64];
+    int version;
+    uint64_t flags;
+    const void *caller;
+};
+extern struct fake_request fake_request[FAKE_REQUESTS];
+extern int fake_requests;
+
 /* What the driver itself gets for NAME. */
 void *fake_own(const char *name);
 
