@@ -13,7 +13,7 @@ limit=120
 
 case $name in
 unit/*) set -- "$BUILD/tests/$name" ;;
-simgpu/run) set -- "$SRC/tests/simgpu/run"; limit=600 ;;
+simgpu/run) set -- "$SRC/tests/simgpu/run" "$BUILD"; limit=600 ;;
 cli/*) set -- sh "$SRC/tests/clicase.sh" "$SRC/tests/$name" ;;
 *) set -- sh "$SRC/tests/$name.sh" ;;
 esac
