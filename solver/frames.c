@@ -36,6 +36,7 @@ struct class
 {
     struct arc *arcs; /* sorted */
     uint32_t arc_count, arc_room;
+    uint32_t last_first; /* arcs[arc_count - 1].first */
     uint32_t frame_first, frame_count;
 };
 
@@ -289,6 +290,8 @@ static void rate(const struct painter *p, const struct class *class, const struc
         const struct arc *before, *after;
         uint32_t low = 0, high = class->arc_count;
 
+        if (class->last_first < arc->first)
+            low = high; /* the usual case when runs come in order of start */
         while (low < high) { /* first arc of the class that begins after ARC */
             uint32_t middle = (low + high) / 2;
 
@@ -337,6 +340,7 @@ static bool occupy(struct painter *p, uint32_t c, const struct run_arcs *span)
             class->arcs[--to] = p->arcs[span->first + --j];
     }
     class->arc_count = total;
+    class->last_first = class->arcs[total - 1].first;
     for (uint32_t w = span->word_first; w < span->word_end; w++)
         p->taken[(size_t)w * p->class_room + c] |= span->map[w];
     return true;
