@@ -8,7 +8,7 @@
 #include "tools/spillway/demangle.h"
 #include "tools/spillway/idle.h"
 
-enum { LONGEST = 10, SIZE_TEXT = 24, NAME_TEXT = 48 };
+enum { LONGEST = 10, SIZE_TEXT = 24, NAME_TEXT = 48, FRAMES = 3 };
 
 static const char *text_of(const struct spill_trace *trace, uint32_t offset, const char *otherwise)
 {
@@ -97,6 +97,21 @@ static const char *class_text(const struct spill_trace_buffer *buffer)
     return buffer->life == SPILL_TRACE_PERSISTENT ? "persistent" : "iteration";
 }
 
+/* The innermost frames of a call site ("a in lib;b in prog;..."), each on its own line: the
+ * runtime's own frame says nothing, and beyond a few nobody reads. */
+static void print_site(const char *site, FILE *out)
+{
+    for (int shown = 0; *site != '\0' && shown < FRAMES;) {
+        size_t len = strcspn(site, ";");
+        const char *runtime = strstr(site, "in libcudart");
+        if (runtime == NULL || runtime >= site + len) {
+            fprintf(out, "%*s%.*s\n", 30, shown == 0 ? "at " : "", (int)len, site);
+            shown++;
+        }
+        site += len + (site[len] != '\0');
+    }
+}
+
 static void print_idle(const struct spill_trace *trace, FILE *out)
 {
     struct spill_idle *idle;
@@ -117,9 +132,8 @@ static void print_idle(const struct spill_trace *trace, FILE *out)
             fprintf(out, "%s (op %u) and %s (op %u%s)", op_text(trace, idle[i].after_op, from),
                     idle[i].after_op, op_text(trace, idle[i].before_op, to), idle[i].before_op,
                     idle[i].before_op <= idle[i].after_op ? " of the next" : "");
-        const char *site = text_of(trace, buffer->site, "");
-        fprintf(out, "%s%s\n", *site != '\0' ? "\n                              allocated at " : "",
-                site);
+        fputc('\n', out);
+        print_site(text_of(trace, buffer->site, ""), out);
     }
     free(idle);
 }
