@@ -2,8 +2,9 @@
 /* libc's own dlsym and dlvsym have to be found without dlsym, which is ours: in the symbol table of
  * libc itself (of libdl before glibc 2.34), as the dynamic linker would.
  *
- * No string function of libc is called here: a sanitizer's runtime puts its own in their place, and
- * these call dlsym before they work. */
+ * No other function of libc is called here, and the list of what is loaded is read as a debugger
+ * reads it: a sanitizer's runtime has its own strcmp and dl_iterate_phdr, which call dlsym before
+ * they work. */
 #include "preload/libc.h"
 
 #include <elf.h>
@@ -65,42 +66,33 @@ static bool is_libc(const char *path)
 }
 
 /* glibc leaves the addresses in DT_ entries relocated; a few builds of it do not. */
-static const void *at(const struct dl_phdr_info *info, ElfW(Addr) value)
+static const void *at(const struct link_map *map, ElfW(Addr) value)
 {
-    return (const void *)(value < info->dlpi_addr ? info->dlpi_addr + value : value);
+    return (const void *)(value < map->l_addr ? map->l_addr + value : value);
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *found)
+static bool look(const struct link_map *map, struct spill_libc *libc)
 {
     struct symbols s = {0};
-    (void)size;
-    if (info->dlpi_name == NULL || !is_libc(info->dlpi_name))
-        return 0;
-    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
-            continue;
-        const ElfW(Dyn) *d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-        for (; d->d_tag != DT_NULL; d++) {
-            if (d->d_tag == DT_SYMTAB)
-                s.table = at(info, d->d_un.d_ptr);
-            else if (d->d_tag == DT_STRTAB)
-                s.names = at(info, d->d_un.d_ptr);
-            else if (d->d_tag == DT_GNU_HASH)
-                s.hash = at(info, d->d_un.d_ptr);
-            else if (d->d_tag == DT_VERSYM)
-                s.versions = at(info, d->d_un.d_ptr);
-        }
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_SYMTAB)
+            s.table = at(map, d->d_un.d_ptr);
+        else if (d->d_tag == DT_STRTAB)
+            s.names = at(map, d->d_un.d_ptr);
+        else if (d->d_tag == DT_GNU_HASH)
+            s.hash = at(map, d->d_un.d_ptr);
+        else if (d->d_tag == DT_VERSYM)
+            s.versions = at(map, d->d_un.d_ptr);
     }
     if (s.table == NULL || s.names == NULL || s.hash == NULL)
-        return 0;
+        return false;
     const ElfW(Sym) *by_name = find(&s, "dlsym"), *by_version = find(&s, "dlvsym");
     if (by_name == NULL || by_version == NULL)
-        return 0;
-    struct spill_libc *libc = found;
-    libc->dlsym = (void *(*)(void *, const char *))(info->dlpi_addr + by_name->st_value);
+        return false;
+    libc->dlsym = (void *(*)(void *, const char *))(map->l_addr + by_name->st_value);
     libc->dlvsym =
-        (void *(*)(void *, const char *, const char *))(info->dlpi_addr + by_version->st_value);
-    return 1;
+        (void *(*)(void *, const char *, const char *))(map->l_addr + by_version->st_value);
+    return true;
 }
 
 void spill_libc_load(void)
@@ -108,7 +100,10 @@ void spill_libc_load(void)
     struct spill_libc libc = {0};
     if (__atomic_load_n(&spill_libc.dlsym, __ATOMIC_ACQUIRE) != NULL)
         return;
-    if (dl_iterate_phdr(look, &libc) == 0)
+    const struct link_map *map = _r_debug.r_map;
+    while (map != NULL && !(is_libc(map->l_name) && look(map, &libc)))
+        map = map->l_next;
+    if (map == NULL)
         return;
     /* The next in line: another preload's if there is one, or it would be passed by. */
     spill_libc.next_dlsym = (void *(*)(void *, const char *))libc.dlsym(RTLD_NEXT, "dlsym");
