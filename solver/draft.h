@@ -48,9 +48,17 @@ enum spill_status spill_draft_plan(struct spill_draft *draft, const struct spill
 enum spill_status spill_draft_evaluate(struct spill_draft *draft, const struct spill_prep *prep,
                                        struct spill_arena *arena);
 
+/* When copies in are called. */
+enum spill_recall {
+    SPILL_RECALL_DEMAND, /* by the op that uses the pages */
+    SPILL_RECALL_NEXT,   /* when the buffer that is used before it, among the moved ones, is used */
+    SPILL_RECALL_HIDDEN, /* as late as still hides the copy */
+    SPILL_RECALL_EAGER   /* as early as memory allows */
+};
+
 /* Chooses in_op of every piece for the timing of the last evaluation. */
 enum spill_status spill_draft_schedule(struct spill_draft *draft, const struct spill_prep *prep,
-                                       struct spill_arena *arena);
+                                       enum spill_recall recall, struct spill_arena *arena);
 
 /* Pages resident at each op, op_count + 1 entries from ARENA; NULL when memory ran out. */
 uint32_t *spill_draft_resident(const struct spill_draft *draft, const struct spill_prep *prep,

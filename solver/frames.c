@@ -291,7 +291,7 @@ static void rate(const struct painter *p, const struct class *class, const struc
         uint32_t low = 0, high = class->arc_count;
 
         if (class->last_first < arc->first)
-            low = high; /* the usual case when runs come in order of start */
+            low = high;      /* the usual case when runs come in order of start */
         while (low < high) { /* first arc of the class that begins after ARC */
             uint32_t middle = (low + high) / 2;
 

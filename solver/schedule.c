@@ -54,9 +54,9 @@ static void add_leaving(const struct spill_draft *draft, const struct spill_prep
 
 /* The last op that has begun at TIME, as a position that may lie before 0: in the iteration before.
  */
-static int64_t position_at(const struct spill_draft *draft, uint32_t n, int64_t time)
+static int64_t position_at(const uint64_t *op_start, int64_t step, uint32_t n, int64_t time)
 {
-    int64_t step = (int64_t)draft->outcome.step_ns, back = 0;
+    int64_t back = 0;
     uint32_t low = 0, high = n;
 
     if (step <= 0)
@@ -70,7 +70,7 @@ static int64_t position_at(const struct spill_draft *draft, uint32_t n, int64_t 
     while (low + 1 < high) {
         uint32_t middle = (low + high) / 2;
 
-        if ((int64_t)draft->when.op_start[middle] <= time)
+        if ((int64_t)op_start[middle] <= time)
             low = middle;
         else
             high = middle;
@@ -81,34 +81,35 @@ static int64_t position_at(const struct spill_draft *draft, uint32_t n, int64_t 
 /* Latest positions at which the copies in must be called so that none is late: backwards from the
  * last use, twice round so that what crosses the border is seen. */
 static void find_latest(const struct spill_draft *draft, const struct spill_prep *prep,
-                        const struct use_key *keys, int64_t *latest)
+                        const struct use_key *keys, const uint64_t *op_start, int64_t step,
+                        int64_t *latest)
 {
     uint32_t n = prep->problem->op_count;
-    int64_t step = (int64_t)draft->outcome.step_ns, free = INT64_MAX;
+    int64_t free = INT64_MAX;
 
     for (int round = 1; round >= 0; round--) {
         for (uint32_t i = draft->piece_count; i-- > 0;) {
             const struct spill_piece *piece = &draft->pieces[keys[i].piece];
-            int64_t end = (int64_t)draft->when.op_start[keys[i].use_op] + round * step;
+            int64_t end = (int64_t)op_start[keys[i].use_op] + round * step;
             uint64_t bytes = spill_prep_bytes(prep, prep->gaps[piece->gap].buffer,
                                               piece->page_first, piece->page_count);
 
             free = (end < free ? end : free) - (int64_t)spill_link_ns(&prep->problem->in, bytes);
             if (round == 0)
-                latest[i] = position_at(draft, n, free);
+                latest[i] = position_at(op_start, step, n, free);
         }
     }
 }
 
 enum spill_status spill_draft_schedule(struct spill_draft *draft, const struct spill_prep *prep,
-                                       struct spill_arena *arena)
+                                       enum spill_recall recall, struct spill_arena *arena)
 {
     uint32_t n = prep->problem->op_count, count = draft->piece_count;
     struct use_key *keys = spill_arena_alloc(arena, count, sizeof(*keys));
     int64_t *latest = spill_arena_alloc(arena, count, sizeof(int64_t));
     uint32_t *leaving = spill_arena_alloc(arena, (size_t)n + 1, sizeof(uint32_t));
     uint32_t *resident;
-    int64_t floor = INT64_MIN;
+    int64_t floor = INT64_MIN, last_use = INT64_MIN;
 
     if (arena->failed)
         return SPILL_ERR_NOMEM;
@@ -124,7 +125,11 @@ enum spill_status spill_draft_schedule(struct spill_draft *draft, const struct s
         return SPILL_ERR_NOMEM;
     if (count > 0)
         qsort(keys, count, sizeof(*keys), compare_uses);
-    find_latest(draft, prep, keys, latest);
+    if (recall == SPILL_RECALL_HIDDEN) /* the systems that do this know only the op times */
+        find_latest(draft, prep, keys, prep->start, (int64_t)prep->compute_ns, latest);
+    else
+        find_latest(draft, prep, keys, draft->when.op_start, (int64_t)draft->outcome.step_ns,
+                    latest);
     for (uint32_t i = 0; i < count; i++) {
         struct spill_piece *piece = &draft->pieces[keys[i].piece];
         const struct spill_gap *gap = &prep->gaps[piece->gap];
@@ -132,6 +137,13 @@ enum spill_status spill_draft_schedule(struct spill_draft *draft, const struct s
 
         if (first < floor)
             first = floor;
+        if (recall == SPILL_RECALL_DEMAND)
+            first = at;
+        else if (recall == SPILL_RECALL_HIDDEN && first < latest[i])
+            first = latest[i];
+        else if (recall == SPILL_RECALL_NEXT && first < last_use)
+            first = last_use;
+        last_use = i + 1 < count && keys[i + 1].use_op == use ? last_use : use;
         while (at > first) { /* called at at - 1, the piece also stays at op `at` */
             uint32_t k = (uint32_t)(at < 0 ? at + n : at);
             uint32_t held = resident[k] + (at > latest[i] ? 0 : leaving[k]);

@@ -9,6 +9,7 @@
 #include "solver/check.h"
 #include "solver/draft.h"
 #include "solver/frames.h"
+#include "solver/methods.h"
 #include "solver/prep.h"
 #include "solver/relax.h"
 #include "solver/select.h"
@@ -129,6 +130,7 @@ struct job {
     struct spill_draft draft;
     uint64_t *weight;
     struct spill_relax relax;
+    const struct spill_method *method; /* NULL: ours */
 };
 
 static uint32_t pages_to_park(const struct spill_prep *prep, uint32_t budget)
@@ -178,7 +180,9 @@ static enum spill_status reschedule(struct job *job)
     for (int round = 0; round < SCHEDULE_ROUNDS; round++) {
         uint64_t step;
 
-        status = spill_draft_schedule(draft, job->prep, job->arena);
+        status = spill_draft_schedule(
+            draft, job->prep, job->method != NULL ? job->method->recall : SPILL_RECALL_EAGER,
+            job->arena);
         if (status == SPILL_OK)
             status = spill_draft_evaluate(draft, job->prep, job->arena);
         if (status != SPILL_OK)
@@ -218,6 +222,8 @@ static enum spill_status draft_for(struct job *job, uint32_t budget, enum start 
     start_amounts(job, start, amount);
     if (start == START_FULL)
         draft->parked = pages_to_park(prep, 0);
+    else if (job->method != NULL)
+        status = job->method->choose(prep, budget, want.parked, amount, job->arena);
     else
         status = spill_select_cover(prep, &want, amount, job->arena);
     if (status == SPILL_OK)
@@ -328,7 +334,7 @@ static enum spill_status search(struct job *job, bool *found, struct spill_draft
     enum spill_status status = draft_for(job, budget, start);
     uint64_t good;
 
-    if (status == SPILL_OK && job->draft.outcome.step_ns > prep->compute_ns)
+    if (status == SPILL_OK && job->draft.outcome.step_ns > prep->compute_ns && job->method == NULL)
         status = relax(job, budget, &start);
     if (status != SPILL_OK)
         return status;
@@ -377,7 +383,7 @@ static enum spill_status solve(struct job *job, struct spill_plan **plan,
         status = search(job, &found, &best);
     if (status == SPILL_ERR_INFEASIBLE) /* the greedy choice filled the host: try the last resort */
         status = SPILL_OK;
-    if (status == SPILL_OK && !found) {
+    if (status == SPILL_OK && !found && job->method == NULL) {
         status = smallest_frames(job, &frames);
         if (status == SPILL_OK && frames <= prep->budget_pages)
             status = consider(job, &found, &best);
@@ -423,8 +429,11 @@ enum spill_status spill_solve(const struct spill_problem *problem,
     struct job job;
     enum spill_status status = job_open(&job, &prep, &arena, problem);
 
-    if (options != NULL && options->method != NULL && strcmp(options->method, "ours") != 0)
-        status = SPILL_ERR_NOT_FOUND;
+    if (options != NULL && options->method != NULL && strcmp(options->method, "ours") != 0) {
+        job.method = spill_method_find(options->method);
+        if (job.method == NULL)
+            status = SPILL_ERR_NOT_FOUND;
+    }
     if (status == SPILL_OK)
         status = solve(&job, plan, obstacle);
     spill_arena_free(&arena);
