@@ -89,6 +89,10 @@ static void finish_line(const struct spill_engine *e)
               spill_size_format(e->dev.out_bytes, out, sizeof(out)),
               spill_size_format(e->dev.in_bytes, in, sizeof(in)), (unsigned long long)a->replayed,
               timed, (unsigned long long)total, why);
+    if (e->config.verify)
+        spill_log(SPILL_LOG_INFO, "verify: %llu moves compared, %llu came back different",
+                  (unsigned long long)spill_verify_tally.compared,
+                  (unsigned long long)spill_verify_tally.different);
 }
 
 void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls)

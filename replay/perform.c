@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "preload/base/heap.h"
+#include "preload/base/log.h"
 #include "replay/pager.h"
 
 /* First page of the span and first page number of plan buffer B. */
@@ -50,7 +51,7 @@ static void set_homes(const struct spill_script *s, struct spill_device *dev, ch
 }
 
 enum spill_status spill_perform_place(struct spill_perform *perform, struct spill_device *dev,
-                                      struct spill_script *script)
+                                      struct spill_script *script, bool verify)
 {
     enum spill_status status = SPILL_ERR_NOMEM;
     uint32_t made = 0;
@@ -76,6 +77,8 @@ enum spill_status spill_perform_place(struct spill_perform *perform, struct spil
     for (uint32_t f = 0; f < script->plan->frame_count; f++)
         perform->bound[f] = SPILL_NO_FRAME;
     set_homes(script, dev, perform->slab.base);
+    if (verify && spill_verify_boot(&perform->verify, dev, script, perform->slab.base) != SPILL_OK)
+        spill_log_once(SPILL_LOG_WARN, "no memory to verify moves with: they are not verified");
     return SPILL_OK;
 err_slab:
     spill_hostpool_drop_slab(&dev->host, &perform->slab);
@@ -91,6 +94,7 @@ void spill_perform_drop(struct spill_perform *perform, struct spill_device *dev)
     struct spill_script *s = perform->script;
     if (s == NULL)
         return;
+    spill_verify_drop(&perform->verify, dev);
     /* Contents that are at home move to the pool: the slab goes. */
     bool emptied = true;
     for (uint32_t b = 0; b < s->buffer_count; b++)

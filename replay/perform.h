@@ -9,6 +9,7 @@
 
 #include "replay/device.h"
 #include "replay/script.h"
+#include "replay/verify.h"
 
 struct spill_perform {
     struct spill_script *script; /* NULL: none in force */
@@ -16,11 +17,13 @@ struct spill_perform {
     CUevent *events;
     uint32_t *bound; /* plan frame -> frame of the device, SPILL_NO_FRAME: not bound */
     bool aliased;
+    struct spill_verify verify;
 };
 
-/* Gives SCRIPT its addresses, slab and events; takes it over on success. */
+/* Gives SCRIPT its addresses, slab and events; takes it over on success. VERIFY: check every move.
+ */
 enum spill_status spill_perform_place(struct spill_perform *perform, struct spill_device *dev,
-                                      struct spill_script *script);
+                                      struct spill_script *script, bool verify);
 /* Drops the script. No page may be mapped through it (release first). */
 void spill_perform_drop(struct spill_perform *perform, struct spill_device *dev);
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "preload/base/log.h"
+#include "solver/check.h"
 #include "solver/fromtrace.h"
 
 /* Pages of buffers alive at once at the worst moment, from allocation to free: what paging on
@@ -31,6 +33,18 @@ static uint64_t live_pages_peak(const struct spill_iteration *it)
     return peak;
 }
 
+/* The referee, which shares no code with the method: no plan goes into force without it. */
+static bool accepted(struct spill_planner *planner, const struct spill_problem *problem,
+                     const struct spill_plan *found)
+{
+    struct spill_outcome outcome;
+    char complaint[256] = "";
+    planner->status = spill_check_plan(problem, found, &outcome, complaint, sizeof(complaint));
+    if (planner->status != SPILL_OK)
+        spill_log(SPILL_LOG_ERROR, "a plan failed its check and is not used: %s", complaint);
+    return planner->status == SPILL_OK;
+}
+
 static void *plan(void *argument)
 {
     struct spill_planner *planner = argument;
@@ -45,6 +59,8 @@ static void *plan(void *argument)
     planner->status = spill_solve(&problem, &options, &found, &planner->obstacle);
     if (planner->status == SPILL_OK && found->move_count == 0 && found->park_count == 0 &&
         live_pages_peak(&planner->it) * planner->it.trace.page_bytes <= planner->gpu_budget)
+        spill_plan_free(found);
+    else if (planner->status == SPILL_OK && !accepted(planner, &problem, found))
         spill_plan_free(found);
     else if (planner->status == SPILL_OK)
         planner->status = spill_script_build(&planner->it, &problem, found, &planner->script);

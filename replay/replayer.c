@@ -37,6 +37,8 @@ static CUresult copy_out(const struct spill_perform *perform, struct spill_devic
                                                 spill_device_addr(dev, move->first_page),
                                                 move->bytes, dev->out_stream);
     dev->out_bytes += move->bytes;
+    if (result == CUDA_SUCCESS && perform->verify.jobs != NULL)
+        result = spill_verify_out(&perform->verify, dev, m);
     return result == CUDA_SUCCESS ? record(perform, move->out_event, dev->out_stream) : result;
 }
 
@@ -49,6 +51,8 @@ static CUresult copy_in(const struct spill_perform *perform, struct spill_device
                                                 perform->slab.base + move->host_offset, move->bytes,
                                                 dev->in_stream);
     dev->in_bytes += move->bytes;
+    if (result == CUDA_SUCCESS && perform->verify.jobs != NULL)
+        result = spill_verify_in(&perform->verify, dev, move, m);
     return result == CUDA_SUCCESS ? record(perform, move->in_event, dev->in_stream) : result;
 }
 

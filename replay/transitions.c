@@ -81,7 +81,7 @@ static void adopt(struct spill_engine *e, struct spill_script *script)
 {
     if (e->perform.script != NULL)
         spill_perform_drop(&e->perform, &e->dev);
-    enum spill_status status = spill_perform_place(&e->perform, &e->dev, script);
+    enum spill_status status = spill_perform_place(&e->perform, &e->dev, script, e->config.verify);
     if (status != SPILL_OK) {
         spill_log_once(SPILL_LOG_WARN,
                        "the plan needs %llu MiB of pinned host memory, which cannot be had (%s); "
