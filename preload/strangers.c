@@ -20,19 +20,31 @@ static struct stranger *find(uint64_t key)
     return found;
 }
 
-void spill_strangers_add(uint64_t key, uint64_t bytes)
+void spill_strangers_reserve(uint64_t bytes)
+{
+    spill_guard_sink->unmanaged((int64_t)bytes);
+}
+
+void spill_strangers_settle(uint64_t bytes)
+{
+    spill_guard_sink->unmanaged(-(int64_t)bytes);
+}
+
+void spill_strangers_keep(uint64_t key, uint64_t bytes)
 {
     /* A key that comes again was freed in a way we did not see (with its context, its graph). */
     while (find(key) != NULL)
         spill_strangers_drop(key);
     struct stranger *s = spill_heap_alloc(sizeof(*s));
-    if (s == NULL)
-        return; /* not counted: the driver will say when memory is out */
+    if (s == NULL) {
+        spill_strangers_settle(
+            bytes); /* it could not be taken back: the driver will say when memory is out */
+        return;
+    }
     s->key = key;
     s->bytes = bytes;
     s->references = 1;
     HASH_ADD(hh, strangers, key, sizeof(key), s);
-    spill_guard_sink->unmanaged((int64_t)bytes);
 }
 
 void spill_strangers_retain(uint64_t key)

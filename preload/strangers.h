@@ -6,9 +6,12 @@
 
 #include <stdint.h>
 
-/* BYTES at KEY, an address or a handle of cuMemCreate (they share no values: handles are small
- * numbers or host pointers). */
-void spill_strangers_add(uint64_t key, uint64_t bytes);
+/* Room for BYTES is made, before the driver is asked for them: its answer decides what follows,
+ * SETTLE if it refused, KEEP if it gave them at KEY, an address or a handle of cuMemCreate (they
+ * share no values: handles are small numbers or host pointers). */
+void spill_strangers_reserve(uint64_t bytes);
+void spill_strangers_settle(uint64_t bytes);
+void spill_strangers_keep(uint64_t key, uint64_t bytes);
 /* One more reference to KEY, if it is known. */
 void spill_strangers_retain(uint64_t key);
 /* One reference less; unknown keys are none of ours. */

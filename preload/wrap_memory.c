@@ -1,40 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrappers of allocations and frees. What is not managed is counted, or the budget would not hold.
- */
+/* Wrappers of allocations and frees. What is not managed is counted, or the budget would not hold;
+ * and counted first, so that there is room when the driver looks for it. */
 #include "preload/around.h"
+#include "preload/base/driver.h"
 #include "preload/base/pinrules.h"
 #include "preload/strangers.h"
 
-CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t bytes)
+/* Is memory of DEVICE the managed device's? Until there is one, whatever comes may be. */
+static bool of_managed_device(CUdevice device)
 {
-    CUresult result;
+    CUcontext context;
+    CUdevice ordinal;
+    return !spill_guard_sink->device(&context, &ordinal) || ordinal == device;
+}
+
+static CUdevice current_device(void)
+{
+    CUdevice device = -1;
+    if (SPILL_CU(cuCtxGetDevice) != NULL)
+        (void)SPILL_CU(cuCtxGetDevice)(&device);
+    return device;
+}
+
+/* Returns whether BYTES of DEVICE count. */
+static bool reserve(uint64_t bytes, CUdevice device)
+{
     if (!spill_guard_enter())
-        return SPILL_REAL(cuMemAlloc_v2)(addr, bytes);
-    if (addr == NULL || spill_pinrules_size(bytes) ||
-        spill_guard_sink->alloc(addr, bytes, &result) == SPILL_NOT_OURS) {
-        result = SPILL_REAL(cuMemAlloc_v2)(addr, bytes);
-        if (result == CUDA_SUCCESS && addr != NULL)
-            spill_strangers_add(*addr, bytes);
-    }
+        return false;
+    bool counts = of_managed_device(device);
+    if (counts)
+        spill_strangers_reserve(bytes);
+    spill_guard_leave();
+    return counts;
+}
+
+static bool reserve_here(uint64_t bytes)
+{
+    return reserve(bytes, current_device());
+}
+
+/* KEY is where the driver wrote its address or handle. */
+static CUresult settle(CUresult result, bool counted, const CUdeviceptr *key, uint64_t bytes)
+{
+    if (!counted || !spill_guard_enter())
+        return result;
+    if (result == CUDA_SUCCESS && key != NULL)
+        spill_strangers_keep(*key, bytes);
+    else
+        spill_strangers_settle(bytes);
     spill_guard_leave();
     return result;
 }
 
-/* After an allocation that stays unmanaged. KEY is where the driver wrote its address or handle. */
-static CUresult count(CUresult result, const CUdeviceptr *key, uint64_t bytes)
+/* True: it is managed, or refused, and RESULT is the program's. */
+static bool alloc_managed(CUdeviceptr *addr, size_t bytes, CUresult *result)
 {
-    if (result == CUDA_SUCCESS && key != NULL && spill_guard_enter()) {
-        spill_strangers_add(*key, bytes);
-        spill_guard_leave();
-    }
-    return result;
+    if (addr == NULL || !spill_guard_enter())
+        return false;
+    bool ours = !spill_pinrules_size(bytes) &&
+                spill_guard_sink->alloc(addr, bytes, result) == SPILL_HANDLED;
+    spill_guard_leave();
+    return ours;
 }
+
+CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t bytes)
+{
+    CUresult result;
+    if (alloc_managed(addr, bytes, &result))
+        return result;
+    bool counted = reserve_here(bytes);
+    return settle(SPILL_REAL(cuMemAlloc_v2)(addr, bytes), counted, addr, bytes);
+}
+
+/* A row is padded to a multiple of this, as far as we know: what it will be, only the driver does.
+ */
+#define PITCH 512
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *addr, size_t *pitch, size_t width, size_t height,
                             unsigned int element)
 {
-    CUresult result = SPILL_REAL(cuMemAllocPitch_v2)(addr, pitch, width, height, element);
-    return count(result, addr, pitch == NULL ? 0 : *pitch * height);
+    uint64_t bytes = (width + PITCH - 1) / PITCH * PITCH * height;
+    bool counted = reserve_here(bytes);
+    return settle(SPILL_REAL(cuMemAllocPitch_v2)(addr, pitch, width, height, element), counted,
+                  addr, bytes);
 }
 
 /* The driver moves managed memory itself: it has no fixed place to count. */
@@ -46,7 +94,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *addr, size_t bytes, unsigned int flags)
 #define ALLOC_ASYNC(symbol)                                                                        \
     CUresult symbol(CUdeviceptr *addr, size_t bytes, CUstream stream)                              \
     {                                                                                              \
-        return count(SPILL_REAL(symbol)(addr, bytes, stream), addr, bytes);                        \
+        bool counted = reserve_here(bytes);                                                        \
+        return settle(SPILL_REAL(symbol)(addr, bytes, stream), counted, addr, bytes);              \
     }
 ALLOC_ASYNC(cuMemAllocAsync)
 ALLOC_ASYNC(cuMemAllocAsync_ptsz)
@@ -54,7 +103,8 @@ ALLOC_ASYNC(cuMemAllocAsync_ptsz)
 #define ALLOC_POOL(symbol)                                                                         \
     CUresult symbol(CUdeviceptr *addr, size_t bytes, CUmemoryPool pool, CUstream stream)           \
     {                                                                                              \
-        return count(SPILL_REAL(symbol)(addr, bytes, pool, stream), addr, bytes);                  \
+        bool counted = reserve_here(bytes);                                                        \
+        return settle(SPILL_REAL(symbol)(addr, bytes, pool, stream), counted, addr, bytes);        \
     }
 ALLOC_POOL(cuMemAllocFromPoolAsync)
 ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz)
@@ -63,10 +113,10 @@ ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz)
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
                      const CUmemAllocationProp *prop, unsigned long long flags)
 {
-    CUresult result = SPILL_REAL(cuMemCreate)(handle, bytes, prop, flags);
     if (prop == NULL || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return result;
-    return count(result, handle, bytes);
+        return SPILL_REAL(cuMemCreate)(handle, bytes, prop, flags);
+    bool counted = reserve(bytes, prop->location.id);
+    return settle(SPILL_REAL(cuMemCreate)(handle, bytes, prop, flags), counted, handle, bytes);
 }
 
 /* True: ADDR was managed and RESULT is the program's. False: the caller frees it. */

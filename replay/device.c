@@ -67,7 +67,9 @@ enum spill_status spill_device_boot(struct spill_device *dev, const struct spill
     size_t free_bytes = 0, total_bytes = 0;
     int vmm = 0;
     char size[32], page[32];
+    uint64_t unmanaged = dev->unmanaged_bytes; /* what the program took before */
     memset(dev, 0, sizeof(*dev));
+    dev->unmanaged_bytes = unmanaged;
     if (SPILL_CU(cuCtxGetCurrent)(&dev->context) != CUDA_SUCCESS || dev->context == NULL ||
         SPILL_CU(cuCtxGetDevice)(&dev->ordinal) != CUDA_SUCCESS ||
         SPILL_CU(cuMemGetInfo_v2)(&free_bytes, &total_bytes) != CUDA_SUCCESS)
@@ -83,8 +85,9 @@ enum spill_status spill_device_boot(struct spill_device *dev, const struct spill
     }
     (void)SPILL_CU(cuDeviceGetName)(dev->name, sizeof(dev->name), dev->ordinal);
     dev->gpu_bytes = total_bytes;
-    dev->gpu_budget =
-        config->gpu_mem != 0 && config->gpu_mem < free_bytes ? config->gpu_mem : free_bytes;
+    dev->gpu_budget = free_bytes + unmanaged;
+    if (config->gpu_mem != 0 && config->gpu_mem < dev->gpu_budget)
+        dev->gpu_budget = config->gpu_mem;
     enum spill_status status = size_pages(dev);
     if (status == SPILL_OK && dev->gpu_budget < dev->page_bytes) {
         spill_log(SPILL_LOG_ERROR,

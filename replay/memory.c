@@ -220,11 +220,11 @@ enum spill_handled spill_engine_free(CUdeviceptr addr, CUresult *result)
 void spill_engine_unmanaged(int64_t bytes)
 {
     struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
+    if (e->state == SPILL_STATE_OFF)
         return;
     uint64_t total = e->dev.unmanaged_bytes + (uint64_t)bytes;
     e->dev.unmanaged_bytes = bytes < 0 && total > e->dev.unmanaged_bytes ? 0 : total;
-    if (e->dev.frame_count <= spill_device_frame_limit(&e->dev))
+    if (e->state == SPILL_STATE_NEW || e->dev.frame_count <= spill_device_frame_limit(&e->dev))
         return;
     if (planned(e))
         spill_engine_diverge(e, SPILL_REASON_MEMORY);

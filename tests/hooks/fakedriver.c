@@ -7,6 +7,7 @@
 
 struct fake_call fake_last;
 int fake_result;
+void (*fake_hook)(const char *name);
 
 #define LOOKUP(base, symbol, version, form) extern char symbol[];
 #include "lookup_table.inc"
@@ -29,7 +30,9 @@ int fake_record(int function, const uint64_t *registers, const uint64_t *stack)
     fake_last.function = function;
     memcpy(fake_last.word, registers, 6 * sizeof(uint64_t));
     memcpy(fake_last.word + 6, stack, (FAKE_WORDS - 6) * sizeof(uint64_t));
-    fake_count[function]++;
+    __atomic_fetch_add(&fake_count[function], 1, __ATOMIC_RELAXED);
+    if (fake_hook != NULL)
+        fake_hook(fake_name[function]);
     return fake_result;
 }
 

@@ -18,7 +18,8 @@ struct fake_call {
 };
 
 extern struct fake_call fake_last;
-extern int fake_result; /* what every function returns */
+extern int fake_result;                     /* what every function returns */
+extern void (*fake_hook)(const char *name); /* called by every function, if set */
 extern unsigned fake_count[];
 extern const char *const fake_name[];
 extern const int fake_functions;

@@ -110,7 +110,7 @@ template <class... A> struct caller<CUresult(A...)> {
 static bool helper(const char *name)
 {
     return std::strcmp(name, "cuStreamSynchronize") == 0 || std::strcmp(name, "cuPointerGetAttribute") == 0 ||
-           std::strcmp(name, "cuDevicePrimaryCtxGetState") == 0;
+           std::strcmp(name, "cuDevicePrimaryCtxGetState") == 0 || std::strcmp(name, "cuCtxGetDevice") == 0;
 }
 
 static unsigned calls_besides(int function)

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a program sees of buffers that are out: the same as of buffers that are there. And the settings
+# of the hook layer.
+. "$SRC/tests/hooks/build.sh"
+failed=0
+export LD_LIBRARY_PATH="$BUILD/simgpu"
+build() { # NAME
+    # shellcheck disable=SC2086
+    $CC -std=c11 $INC -O1 -g -Wall -Wextra -Wno-deprecated-declarations -o "$1" "$HOOKS/sim/$1.c" -L"$BUILD/simgpu" -lcuda || exit 1
+}
+ok() { echo "ok $1"; }
+bad() { echo "not ok $1"; failed=1; }
+check() { if [ "$1" = "$2" ]; then ok "$3"; else bad "$3: '$1', not '$2'"; fi; }
+
+build moved_out
+./moved_out >bare || { cat bare; bad "fails without the library"; exit 1; }
+for mem in 64MiB 20MiB 16MiB; do
+    SPILLWAY_GPU_MEM=$mem LD_PRELOAD=$BUILD/libspillway.so SIMGPU_REPORT=$mem.json ./moved_out >"$mem" 2>err
+    if [ $? -eq 0 ] && cmp bare "$mem"; then ok "the same within $mem"; else bad "not the same within $mem"; diff bare "$mem" | head; cat err; fi
+done
+peak=$(jq .peak_physical_bytes 16MiB.json)
+if [ "$peak" -le $((16 << 20)) ]; then ok "the budget held, memory of pools included"; else bad "peak $peak"; fi
+
+build settings
+run() { LD_PRELOAD=$BUILD/libspillway.so env "$@" ./settings 2>err; }
+check "$(run SPILLWAY_GPU_MEM=32MiB)" "before 32 32, after 28 32, ipc 1" "cuMemGetInfo tells of the budget, IPC is refused"
+grep -q 'SPILLWAY_PIN=size:4194304' err && ok "the refusal says how to keep the buffer" || bad "the refusal says nothing"
+check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_MEM_INFO=real | sed 's/before \([0-9]*\) \1.*/same/')" same "or of the card"
+check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_PIN=size:4MiB)" "before 32 32, after 32 32, ipc 0" "a pinned size is left to the driver"
+check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_PIN=size:1MiB-2MiB,size:3MiB-5MiB)" "before 32 32, after 32 32, ipc 0" "a range of sizes too"
+bare=$(./settings)
+check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_SKIP='x,sett*')" "$bare" "SPILLWAY_SKIP"
+check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_ONLY=python)" "$bare" "SPILLWAY_ONLY, another program"
+check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_ONLY='python,?ettings')" "before 32 32, after 28 32, ipc 1" "SPILLWAY_ONLY, this program"
+check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_PIN=4MiB)" "$bare" "a rule that is none turns it off"
+grep -q 'SPILLWAY_PIN=4MiB: expected' err && ok "and is named" || bad "and is not named"
+run SPILLWAY_GPUMEM=32MiB >/dev/null
+check "$(grep -c 'SPILLWAY_GPUMEM is not a setting; did you mean SPILLWAY_GPU_MEM?' err)" 1 "a misspelt setting is named once"
+run SPILLWAY_ZZZZZZZZZZZZ=1 >/dev/null
+check "$(grep -c 'SPILLWAY_ZZZZZZZZZZZZ is not a setting$' err)" 1 "nothing near, nothing meant"
+exit $failed
