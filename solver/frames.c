@@ -604,10 +604,10 @@ enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spil
     quiet_op = least_crowded_op(&p);
     frames->runs = p.runs;
     frames->run_count = p.run_count;
-    /* The first order, then the same with the hard runs first, and the other orders as a last
-     * resort. */
+    /* The first order, then the same with the hard runs first, and where timing does not matter the
+     * other orders as a last resort. */
     frames->unplaced_least = UINT32_MAX;
-    for (int try = 0; try < REPAINTS + ORDERS - 1; try++) {
+    for (int try = 0; try < REPAINTS + (when == NULL ? ORDERS - 1 : 0); try++) {
         if (try == 2 && frames->unplaced_least > limit / 12)
             break; /* too far off */
         if (!(try > 0 && try < REPAINTS

@@ -379,32 +379,16 @@ static enum spill_status first_draft(struct job *job, uint32_t budget, enum star
 }
 
 /* Looks for the plan in drafts that leave ever more of the budget unused: room for frames to fit
- * in. Where memory is not what limits the step, it begins with a draft that leaves some. */
-static enum spill_status search(struct job *job, bool *found, struct spill_draft *best)
+ * in. Begins with the draft at hand. GOOD: a step time that ends the search. */
+static enum spill_status try_cuts(struct job *job, enum start start, uint64_t good, uint32_t cut,
+                                  bool *found, struct spill_draft *best)
 {
-    const struct spill_prep *prep = job->prep;
-    uint32_t budget = prep->budget_pages, least = prep->least[prep->widest_op];
-    uint32_t spare = budget - least, cut = 0, tries_after = 1;
-    enum start start = START_EMPTY;
-    enum spill_status status = first_draft(job, budget, &start);
-    uint64_t good;
+    uint32_t budget = job->prep->budget_pages;
+    uint32_t spare = budget - job->prep->least[job->prep->widest_op], tries_after = 3;
 
-    if (status != SPILL_OK)
-        return status;
-    good = job->draft.outcome.step_ns + job->draft.outcome.step_ns / 2000;
-    if (spare >= 64) {
-        struct spill_draft full = job->draft;
-
-        status = draft_for(job, budget - spare / 64, start);
-        if (status != SPILL_OK)
-            return status;
-        if (job->draft.outcome.step_ns <= good)
-            cut = spare / 64;
-        else
-            job->draft = full;
-    }
-    for (;;) {
+    for (uint32_t try = 0;; try++) {
         uint32_t unplaced = 0;
+        enum spill_status status;
         bool fits;
 
         status = frames_for(job, budget, true, &fits, &unplaced);
@@ -413,14 +397,48 @@ static enum spill_status search(struct job *job, bool *found, struct spill_draft
         if (status == SPILL_OK && fits)
             status = consider(job, found, best);
         if (status != SPILL_OK || cut == spare || (*found && best->plan.step_ns <= good) ||
-            (*found && tries_after-- == 0))
+            (fits && tries_after-- == 0))
             return status;
-        cut += 1 + spare / 400 + (cut > spare / 20 ? cut / 3 : 0) + unplaced / 10;
+        if (fits && best->plan.step_ns <= good + good / 400)
+            tries_after = tries_after < 1 ? tries_after : 1; /* little left to gain */
+        cut += 1 + spare / 400 * (1 + try / 3) + (cut > spare / 20 ? cut / 3 : 0) + unplaced / 10;
         cut = cut < spare ? cut : spare;
         status = draft_for(job, budget - cut, start);
         if (status != SPILL_OK)
             return status;
     }
+}
+
+static enum spill_status search(struct job *job, bool *found, struct spill_draft *best)
+{
+    uint32_t budget = job->prep->budget_pages, cut;
+    uint32_t spare = budget - job->prep->least[job->prep->widest_op];
+    enum start start = START_EMPTY;
+    enum spill_status status = first_draft(job, budget, &start);
+    struct spill_draft full = job->draft;
+    uint64_t good;
+
+    if (status != SPILL_OK)
+        return status;
+    good = full.outcome.step_ns + full.outcome.step_ns / 2000;
+    /* Where memory is not what limits the step, begin with a draft that leaves some. */
+    cut = spare / 64;
+    if (cut > 0)
+        status = draft_for(job, budget - cut, start);
+    if (status != SPILL_OK)
+        return status;
+    if (job->draft.outcome.step_ns > good) {
+        job->draft = full;
+        cut = 0;
+    }
+    status = try_cuts(job, start, good, cut, found, best);
+    if (status != SPILL_OK || job->method != NULL || !*found ||
+        best->plan.step_ns <= good + good / 200)
+        return status;
+    /* Frames cost much time: another way of calling back may suit them better. */
+    job->recall = job->recall == SPILL_RECALL_EAGER ? SPILL_RECALL_HIDDEN : SPILL_RECALL_EAGER;
+    status = draft_for(job, budget, start);
+    return status == SPILL_OK ? try_cuts(job, start, good, 0, found, best) : status;
 }
 
 static enum spill_status solve(struct job *job, struct spill_plan **plan,
