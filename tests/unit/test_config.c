@@ -30,6 +30,10 @@ static void defaults(void **state)
     assert_int_equal(c.host_mem, 0);
     assert_string_equal(c.output, "");
     assert_int_equal(c.verbose, 2);
+    assert_string_equal(c.pin, "");
+    assert_true(c.mem_info);
+    assert_string_equal(c.only, "");
+    assert_string_equal(c.skip, "");
     assert_false(c.launched);
 }
 
@@ -42,6 +46,7 @@ static void values(void **state)
     setenv("SPILLWAY_HOST_MEM", "4096", 1);
     setenv("SPILLWAY_OUTPUT", "/tmp/%p", 1);
     setenv("SPILLWAY_VERBOSE", "3", 1);
+    setenv("SPILLWAY_MEM_INFO", "REAL", 1);
     setenv("SPILLWAY_LAUNCHED", "on", 1);
     assert_int_equal(spill_config_read(&c), SPILL_OK);
     assert_int_equal(c.mode, SPILL_MODE_PROFILE);
@@ -49,6 +54,7 @@ static void values(void **state)
     assert_int_equal(c.host_mem, 4096);
     assert_string_equal(c.output, "/tmp/%p");
     assert_int_equal(c.verbose, 3);
+    assert_false(c.mem_info);
     assert_true(c.launched);
 }
 
@@ -62,6 +68,7 @@ static void misread_turns_off(void **state)
         {"SPILLWAY_HOST_MEM", "-1"},
         {"SPILLWAY_VERBOSE", "x"},
         {"SPILLWAY_VERBOSE", "99999999999999999999"},
+        {"SPILLWAY_MEM_INFO", "both"},
         {"SPILLWAY_LAUNCHED", "maybe"},
     };
     struct spill_config c;
