@@ -130,10 +130,30 @@ __attribute__((constructor)) static void on_load(void)
     (void)pthread_atfork(NULL, NULL, in_child);
 }
 
+/* Other threads may still be at work, one of them inside and perhaps never to come out: the last
+ * line is not worth waiting for. */
+static bool enter_at_exit(void)
+{
+    if (inside)
+        return false;
+    for (int i = 0; i < 200; i++) {
+        if (!__atomic_test_and_set(&turnstile, __ATOMIC_ACQUIRE)) {
+            inside = 1;
+            return true;
+        }
+        (void)usleep(1000);
+    }
+    return false;
+}
+
 __attribute__((destructor)) static void on_exit_(void)
 {
     /* A process that never came near CUDA says nothing and reads no settings. */
     bool used = cuda_was_used();
-    if ((used || __atomic_load_n(&started, __ATOMIC_ACQUIRE) == 2) && spill_guard_active())
-        spill_guard_sink->finish(used, spill_guard_calls);
+    if ((!used && __atomic_load_n(&started, __ATOMIC_ACQUIRE) != 2) || !spill_guard_active())
+        return;
+    if (!enter_at_exit())
+        return;
+    spill_guard_sink->finish(used, spill_guard_calls);
+    spill_guard_leave();
 }

@@ -7,7 +7,7 @@ failed=0
 export LD_LIBRARY_PATH="$BUILD/simgpu"
 build() { # NAME
     # shellcheck disable=SC2086
-    $CC -std=c11 $INC -O1 -g -Wall -Wextra -Wno-deprecated-declarations -o "$1" "$HOOKS/sim/$1.c" -L"$BUILD/simgpu" -lcuda || exit 1
+    $CC -std=c11 $INC -O1 -g -Wall -Wextra -Wno-deprecated-declarations -o "$1" "$HOOKS/sim/$1.c" -L"$BUILD/simgpu" -lcuda -lpthread || exit 1
 }
 ok() { echo "ok $1"; }
 bad() { echo "not ok $1"; failed=1; }
@@ -39,4 +39,11 @@ run SPILLWAY_GPUMEM=32MiB >/dev/null
 check "$(grep -c 'SPILLWAY_GPUMEM is not a setting; did you mean SPILLWAY_GPU_MEM?' err)" 1 "a misspelt setting is named once"
 run SPILLWAY_ZZZZZZZZZZZZ=1 >/dev/null
 check "$(grep -c 'SPILLWAY_ZZZZZZZZZZZZ is not a setting$' err)" 1 "nothing near, nothing meant"
+
+build early_exit
+for how in "" signal; do
+    # shellcheck disable=SC2086
+    LD_PRELOAD=$BUILD/libspillway.so SPILLWAY_GPU_MEM=16MiB SPILLWAY_VERBOSE=1 timeout 20 ./early_exit $how >out 2>&1
+    check "$? $(cat out)" "$([ -n "$how" ] && echo 6 || echo 5) " "an exit while copies and threads run ${how:+by a }$how"
+done
 exit $failed
