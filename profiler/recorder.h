@@ -71,6 +71,8 @@ struct spill_recorder {
     size_t power_cap;
     struct spill_lastseen *last_seen;
     uint32_t last_alloc;   /* index + 1 of the last allocation or free; 0: none */
+    uint32_t marks[2];     /* record counts at the last two marks of the program */
+    uint32_t mark_count;   /* since the log began */
     uint32_t known_period; /* records of an iteration that is not looked for; 0: none */
     uint64_t known_sum;    /* and its spill_border_sum */
     uint32_t open_record;  /* the op between begin and end */
@@ -95,6 +97,9 @@ enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t fi
  * are equal, event by event and address by address, with the live bytes returning; 0 when there is
  * none. */
 uint32_t spill_border_period(struct spill_recorder *rec);
+/* The program marks an iteration's border here: the period, if what lies between the last three
+ * marks is twice the same; 0 otherwise. Once there are that many marks, no other border counts. */
+uint32_t spill_border_mark(struct spill_recorder *rec);
 /* Identifies what the last PERIOD records do, at any rotation and at any addresses. */
 uint64_t spill_border_sum(const struct spill_recorder *rec, uint32_t period);
 /* Internal to recorder.c and border.c: enters the newest record. */

@@ -191,6 +191,13 @@ static void op_after(struct spill_opcall *op, CUresult result)
     spill_engine_recorded(e);
 }
 
+static void mark(void)
+{
+    struct spill_engine *e = &spill_engine;
+    if (e->state == SPILL_STATE_OBSERVE && e->recording)
+        spill_engine_marked(e);
+}
+
 static void synchronized(CUstream stream)
 {
     struct spill_engine *e = &spill_engine;
@@ -271,6 +278,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config)
         .before = op_before,
         .after = op_after,
         .synchronized = synchronized,
+        .mark = mark,
         .find = spill_engine_find,
         .pin = pin_address,
         .device = managed_device,

@@ -98,6 +98,8 @@ void spill_engine_advance(struct spill_engine *e);
 void spill_engine_diverge(struct spill_engine *e, enum spill_reason reason);
 /* OBSERVE: an event was recorded; is this an iteration border, and what follows from it? */
 void spill_engine_recorded(struct spill_engine *e);
+/* The same at a border that the program marks. */
+void spill_engine_marked(struct spill_engine *e);
 /* OBSERVE: watching for a script that was left. Ready: an event equal to spill_engine_expected
  * would be one more step of a whole iteration as planned. Restart: begin to look for its first
  * event. Hit: the event happened; after a whole iteration the plan is in force again. */

@@ -358,13 +358,9 @@ static void take_plan(struct spill_engine *e, bool border)
     }
 }
 
-void spill_engine_recorded(struct spill_engine *e)
+/* Here the last PERIOD records end an iteration that repeats. */
+static void at_repetition(struct spill_engine *e, uint32_t period)
 {
-    uint32_t period = spill_border_period(&e->rec);
-    if (e->hold > 0 && --e->hold == 0)
-        e->rec.known_period = 0;
-    if (period == 0)
-        return;
     if (!e->planner.running)
         start_planning(e, period);
     if (!e->planner.running)
@@ -376,4 +372,20 @@ void spill_engine_recorded(struct spill_engine *e)
         return;
     if (spill_planner_join(&e->planner, border ? e->config.plan_wait : 0))
         take_plan(e, border);
+}
+
+void spill_engine_recorded(struct spill_engine *e)
+{
+    uint32_t period = spill_border_period(&e->rec);
+    if (e->hold > 0 && --e->hold == 0)
+        e->rec.known_period = 0;
+    if (period != 0)
+        at_repetition(e, period);
+}
+
+void spill_engine_marked(struct spill_engine *e)
+{
+    uint32_t period = spill_border_mark(&e->rec);
+    if (period != 0)
+        at_repetition(e, period);
 }

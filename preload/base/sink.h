@@ -74,6 +74,8 @@ struct spill_sink {
     /* The program waited for STREAM, or for the whole device (NULL): what they wrote to host memory
      * is complete. */
     void (*synchronized)(CUstream stream);
+    /* The program says that an iteration ends and the next begins here. */
+    void (*mark)(void);
     /* The buffer of a managed address; false when ADDR is not managed. */
     bool (*find)(CUdeviceptr addr, struct spill_found *found);
     /* The buffer of ADDR, if it is managed, stays resident from now on. */

@@ -427,6 +427,39 @@ static void a_leak(void **state)
     expect(0, 0);
 }
 
+/* Marks win: a step of two halves that are alike but for the mark is one iteration. */
+static void marked_borders(void **state)
+{
+    uint32_t marked = 0, start, period = 0;
+    (void)state;
+    weights(3);
+    for (int i = 0; i < 4; i++) {
+        uint32_t at = spill_border_mark(&rec);
+        if (marked == 0)
+            marked = at;
+        start = events;
+        for (int half = 0; half < 2; half++) {
+            forward(3, 1);
+            backward(3, 1, i % 2 == 1); /* no two steps in a row are alike */
+        }
+    }
+    assert_int_equal(marked, 0);
+    assert_int_equal(set_up(state), 0);
+    weights(3);
+    for (int i = 0; i < 4; i++) {
+        uint32_t at = spill_border_mark(&rec);
+        if (marked == 0)
+            marked = at;
+        start = events;
+        forward(3, 2);
+        forget(3);
+        (void)train(3, 1);
+        (void)train(3, 1);
+        period = events - start;
+    }
+    assert_int_equal(marked, period);
+}
+
 static void long_iteration(void **state)
 {
     uint32_t period = 0, start;
@@ -463,6 +496,7 @@ int main(void)
         cmocka_unit_test_setup(variable_lengths, set_up),
         cmocka_unit_test_setup(recurrent_net, set_up),
         cmocka_unit_test_setup(a_leak, set_up),
+        cmocka_unit_test_setup(marked_borders, set_up),
         cmocka_unit_test_setup(long_iteration, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
  *   --threads   the backward pass on a second thread    --hide N    in step N a pointer table is
  * uploaded
  *   --log N     every N steps one more copy to the host
+ *   --mark      say where each step begins, if someone listens
  *   --build N   from step N on a kernel writes the pointer table anew in every step */
 #include <cuda_runtime.h>
 
@@ -38,7 +39,9 @@ enum {
 
 static int steps = 12, layers = 8, mib = 2;
 static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every, build_at;
-static int two_streams, two_threads;
+static int two_streams, two_threads, mark;
+
+extern "C" void spillway_iteration(void) __attribute__((weak));
 
 /* Each thread owns its elements: no races inside a kernel. */
 __global__ void forward(float *x, float *w, float *y, int n)
@@ -258,19 +261,11 @@ static void parse(int argc, char **argv)
         int *value;
         int flag;
     } options[] = {
-        {"--steps", &steps, 0},
-        {"--layers", &layers, 0},
-        {"--mib", &mib, 0},
-        {"--eval", &eval_every, 0},
-        {"--small", &small_every, 0},
-        {"--skip", &skip_every, 0},
-        {"--grow", &grow_at, 0},
-        {"--fail", &fail_at, 0},
-        {"--hide", &hide_at, 0},
-        {"--log", &log_every, 0},
-        {"--build", &build_at, 0},
-        {"--streams", &two_streams, 1},
-        {"--threads", &two_threads, 1},
+        {"--steps", &steps, 0},         {"--layers", &layers, 0},       {"--mib", &mib, 0},
+        {"--eval", &eval_every, 0},     {"--small", &small_every, 0},   {"--skip", &skip_every, 0},
+        {"--grow", &grow_at, 0},        {"--fail", &fail_at, 0},        {"--hide", &hide_at, 0},
+        {"--log", &log_every, 0},       {"--build", &build_at, 0},      {"--mark", &mark, 1},
+        {"--streams", &two_streams, 1}, {"--threads", &two_threads, 1},
     };
     for (int i = 1; i < argc; i++) {
         unsigned o = 0, count = sizeof(options) / sizeof(options[0]);
@@ -302,8 +297,11 @@ int main(int argc, char **argv)
         CHECK(cudaGetLastError());
         CHECK(cudaMemset(net.m[l], 0, sizeof(float) * net.n));
     }
-    for (net.step = 1; net.step <= steps; net.step++)
+    for (net.step = 1; net.step <= steps; net.step++) {
+        if (mark && spillway_iteration)
+            spillway_iteration();
         run_step(&net);
+    }
     net.count = net.n;
     for (int l = 0; l < layers; l++)
         printf("weights %d %.9g %.9g\n", l, read_sum(&net, net.w[l]), read_sum(&net, net.m[l]));
