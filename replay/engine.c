@@ -136,9 +136,13 @@ static CUresult op_before(struct spill_opcall *op)
         const struct spill_iteration_event *event = spill_engine_expected(e);
         if (matches(e, op, event)) {
             e->open_op = event->index;
-            if (e->state == SPILL_STATE_REPLAY)
-                return spill_perform_replay_before(&e->perform, e->open_op);
-            CUresult result = spill_perform_guard_before(&e->perform, &e->dev, e->open_op);
+            CUresult result;
+            if (e->state == SPILL_STATE_REPLAY) {
+                result = spill_freeorder_op(&e->free_order, op->stream);
+                return result == CUDA_SUCCESS ? spill_perform_replay_before(&e->perform, e->open_op)
+                                              : result;
+            }
+            result = spill_perform_guard_before(&e->perform, &e->dev, e->open_op);
             if (result == CUDA_SUCCESS)
                 return result;
             e->open_op = SPILL_NO_EVENT; /* fall back to the pager, which can serve any op */
@@ -236,6 +240,7 @@ static void stream_end(CUstream stream)
     struct spill_engine *e = &spill_engine;
     if (e->to_host_stream == stream)
         e->to_host_many = true;
+    spill_freeorder_end(&e->free_order, stream);
 }
 
 static void save(void)

@@ -11,6 +11,7 @@
 #include "profiler/recorder.h"
 #include "replay/calibrate.h"
 #include "replay/device.h"
+#include "replay/freeorder.h"
 #include "replay/pager.h"
 #include "replay/perform.h"
 #include "replay/planner.h"
@@ -77,6 +78,7 @@ struct spill_engine {
     CUresult broken;
     CUstream to_host_stream; /* the program's unfinished copies to host memory; NULL: none */
     bool to_host_many;       /* on several streams */
+    struct spill_freeorder free_order;
     struct spill_account account;
 };
 

@@ -144,12 +144,14 @@ enum spill_handled spill_engine_alloc(CUdeviceptr *addr, size_t bytes, CUresult 
     return SPILL_HANDLED;
 }
 
-/* A free waits, as the program expects of it. While a plan runs, later users of the memory are
- * ordered by events, so the only thing a program can see is host memory that a copy of its own
+/* A free waits, as the program expects of it. While a plan runs, the streams wait for each other
+ * instead, and the host only for what a program can see there: host memory that a copy of its own
  * still writes. */
 static CUresult wait_as_free_does(struct spill_engine *e)
 {
     CUresult result = CUDA_SUCCESS;
+    if (e->state == SPILL_STATE_REPLAY)
+        spill_freeorder_free(&e->free_order);
     if (e->state != SPILL_STATE_REPLAY || e->to_host_many)
         result = SPILL_CU(cuCtxSynchronize)();
     else if (e->to_host_stream != NULL)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/freeorder.h"
+
+#define NO_STREAM UINT32_MAX
+
+static uint32_t find(const struct spill_freeorder *o, CUstream stream)
+{
+    for (uint32_t i = 0; i < o->count; i++)
+        if (o->list[i].stream == stream)
+            return i;
+    return NO_STREAM;
+}
+
+/* The handle means another stream in each thread, so this thread cannot record on all of them. */
+static bool any_per_thread(const struct spill_freeorder *o)
+{
+    return find(o, CU_STREAM_PER_THREAD) != NO_STREAM;
+}
+
+static CUresult follow(struct spill_freeorder *o, uint32_t to)
+{
+    for (uint32_t i = 0; i < o->count; i++) {
+        if (i == to || o->list[i].last <= o->list[to].seen)
+            continue;
+        if (any_per_thread(o) ||
+            (o->event == NULL &&
+             SPILL_CU(cuEventCreate)(&o->event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS))
+            return SPILL_CU(cuCtxSynchronize)();
+        CUresult result = SPILL_CU(cuEventRecord)(o->event, o->list[i].stream);
+        if (result == CUDA_SUCCESS)
+            result = SPILL_CU(cuStreamWaitEvent)(o->list[to].stream, o->event, 0);
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult spill_freeorder_op(struct spill_freeorder *o, CUstream stream)
+{
+    CUresult result = CUDA_SUCCESS;
+    uint32_t i = find(o, stream);
+    if (i == NO_STREAM && o->count == SPILL_FREEORDER_STREAMS) {
+        result = SPILL_CU(cuCtxSynchronize)(); /* then there is nothing left to keep in mind */
+        o->count = 0;
+    }
+    if (i == NO_STREAM) {
+        i = o->count++;
+        o->list[i] = (struct spill_freeorder_stream){.stream = stream};
+    }
+    if (o->list[i].frees != o->frees && result == CUDA_SUCCESS) {
+        result = follow(o, i);
+        o->list[i].frees = o->frees;
+        o->list[i].seen = o->ops;
+    }
+    o->list[i].last = ++o->ops;
+    return result;
+}
+
+void spill_freeorder_end(struct spill_freeorder *o, CUstream stream)
+{
+    uint32_t i = find(o, stream);
+    if (i == NO_STREAM)
+        return;
+    (void)SPILL_CU(cuStreamSynchronize)(stream); /* its error comes back at the next op */
+    o->list[i] = o->list[--o->count];
+}
