@@ -13,13 +13,15 @@ ok() { echo "ok $1"; }
 bad() { echo "not ok $1"; failed=1; }
 check() { if [ "$1" = "$2" ]; then ok "$3"; else bad "$3: '$1', not '$2'"; fi; }
 
-build moved_out
-./moved_out >bare || { cat bare; bad "fails without the library"; exit 1; }
-for mem in 64MiB 20MiB 16MiB; do
-    SPILLWAY_GPU_MEM=$mem LD_PRELOAD=$BUILD/libspillway.so SIMGPU_REPORT=$mem.json ./moved_out >"$mem" 2>err
-    if [ $? -eq 0 ] && cmp bare "$mem"; then ok "the same within $mem"; else bad "not the same within $mem"; diff bare "$mem" | head; cat err; fi
+for program in moved_out graphs; do
+    build $program
+    ./$program >bare || { cat bare; bad "$program fails without the library"; exit 1; }
+    for mem in 64MiB 20MiB 16MiB; do
+        SPILLWAY_GPU_MEM=$mem LD_PRELOAD=$BUILD/libspillway.so SIMGPU_REPORT=$program.$mem ./$program >"$mem" 2>err
+        if [ $? -eq 0 ] && cmp bare "$mem"; then ok "$program: the same within $mem"; else bad "$program: not the same within $mem"; diff bare "$mem" | head; cat err; fi
+    done
 done
-peak=$(jq .peak_physical_bytes 16MiB.json)
+peak=$(jq .peak_physical_bytes moved_out.16MiB)
 if [ "$peak" -le $((16 << 20)) ]; then ok "the budget held, memory of pools included"; else bad "peak $peak"; fi
 
 build settings

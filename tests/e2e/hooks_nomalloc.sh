@@ -34,7 +34,7 @@ round() { # [PRELOAD]
     echo $((($(date +%s%N) - start) / 50000))
 }
 bare=1000000 with=1000000
-for turn in 1 2 3 4 5 6 7 8; do
+for _ in 1 2 3 4 5 6 7 8; do
     took=$(round)
     [ "$took" -ge $bare ] || bare=$took
     took=$(round "$BUILD/libspillway.so")
