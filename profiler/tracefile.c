@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "preload/base/fmt.h"
@@ -119,6 +120,12 @@ static enum spill_status load(struct reader *r, const char *path, unsigned char 
     long bytes = 0;
     if (file == NULL)
         return complain(r, SPILL_ERR_IO, strerror(errno));
+    struct stat st;
+    /* A folder opens, and claims an absurd size. */
+    if (fstat(fileno(file), &st) == 0 && S_ISDIR(st.st_mode)) {
+        fclose(file);
+        return complain(r, SPILL_ERR_IO, "it is a folder");
+    }
     if (fseek(file, 0, SEEK_END) != 0 || (bytes = ftell(file)) < 0) {
         fclose(file);
         return complain(r, SPILL_ERR_IO, "not a regular file");

@@ -38,11 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &request->launch;
         return 0;
     case 'o':
-        if (*arg == '\0') {
-            spill_log(SPILL_LOG_ERROR, "--output wants a file name");
-            exit(SPILL_EXIT_USAGE);
-        }
-        request->output = arg;
+        request->output = spill_options_file("--output", arg);
         return 0;
     case 'f':
         request->force = true;

@@ -60,16 +60,20 @@ static struct spill_idle longest_gap(const struct spill_trace *trace, const stru
     uint32_t count = t->first[b + 1] - t->first[b], turn = 0;
     uint64_t total = t->start[trace->op_count];
     bool circle = buffer->life == SPILL_TRACE_PERSISTENT;
-    struct spill_idle idle = {b, SPILL_TRACE_NONE, SPILL_TRACE_NONE, 0, 0};
+    struct spill_idle idle = {
+        .buffer = b, .after_op = SPILL_TRACE_NONE, .before_op = SPILL_TRACE_NONE, .uses = count};
     if (count == 0)
-        idle.ns = circle ? total : 0;
+        idle.ns = idle.total_ns = circle ? total : 0;
     if (!circle && buffer->free_op < buffer->birth_op)
         while (turn < count && ops[turn] < buffer->birth_op)
             turn++;
     for (uint32_t i = 0; i + !circle < count; i++) {
         uint32_t from = ops[(turn + i) % count], to = ops[(turn + i + 1) % count];
         uint64_t end = t->start[from + 1], begin = t->start[to] + (to <= from ? total : 0);
-        if (begin > end && begin - end > idle.ns) {
+        if (begin <= end)
+            continue;
+        idle.total_ns += begin - end;
+        if (begin - end > idle.ns) {
             idle.after_op = from;
             idle.before_op = to;
             idle.ns = begin - end;
@@ -87,7 +91,7 @@ static int heavier(const void *a, const void *b)
     return x->buffer < y->buffer ? -1 : 1;
 }
 
-enum spill_status spill_idle_find(const struct spill_trace *trace, struct spill_idle **idle)
+enum spill_status spill_idle_each(const struct spill_trace *trace, struct spill_idle **idle)
 {
     struct tables tables = {NULL, NULL, NULL};
     struct spill_idle *list = calloc(trace->buffer_count + 1u, sizeof(*list));
@@ -95,12 +99,19 @@ enum spill_status spill_idle_find(const struct spill_trace *trace, struct spill_
     if (status == SPILL_OK) {
         for (uint32_t b = 0; b < trace->buffer_count; b++)
             list[b] = longest_gap(trace, &tables, b);
-        qsort(list, trace->buffer_count, sizeof(*list), heavier);
         *idle = list;
     } else {
         free(list);
     }
     tables_free(&tables);
+    return status;
+}
+
+enum spill_status spill_idle_find(const struct spill_trace *trace, struct spill_idle **idle)
+{
+    enum spill_status status = spill_idle_each(trace, idle);
+    if (status == SPILL_OK)
+        qsort(*idle, trace->buffer_count, sizeof(**idle), heavier);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/spillway/options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,31 @@ static void check_budget(const char *name, const char *text, uint64_t bytes)
     exit(SPILL_EXIT_USAGE);
 }
 
+uint64_t spill_options_budget(const char *option, const char *arg)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%s ", option);
+    uint64_t bytes = size_of(name, arg);
+    check_budget(name, arg, bytes);
+    return bytes;
+}
+
+const char *spill_options_file(const char *option, const char *arg)
+{
+    if (*arg != '\0')
+        return arg;
+    spill_log(SPILL_LOG_ERROR, "%s wants a file name", option);
+    exit(SPILL_EXIT_USAGE);
+}
+
+const char *spill_options_only_trace(const char *before, const char *arg)
+{
+    if (before == NULL)
+        return arg;
+    spill_log(SPILL_LOG_ERROR, "one trace at a time: %s and %s were given", before, arg);
+    exit(SPILL_EXIT_USAGE);
+}
+
 /* Without the options, what the environment says must hold too: refusing here is clearer than a
  * program that starts and runs without its budget. */
 static void check_environment(const struct spill_launch *launch)
@@ -67,12 +93,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct spill_launch *launch = state->input;
     switch (key) {
     case KEY_GPU_MEM:
-        launch->gpu_mem = size_of("--gpu-mem ", arg);
-        check_budget("--gpu-mem ", arg, launch->gpu_mem);
+        launch->gpu_mem = spill_options_budget("--gpu-mem", arg);
         return 0;
     case KEY_HOST_MEM:
-        launch->host_mem = size_of("--host-mem ", arg);
-        check_budget("--host-mem ", arg, launch->host_mem);
+        launch->host_mem = spill_options_budget("--host-mem", arg);
         return 0;
     case 'q':
         launch->verbosity = launch->verbosity == SPILL_LAUNCH_WARNINGS ? SPILL_LAUNCH_ERRORS

@@ -17,4 +17,12 @@ extern const struct argp spill_options_help_argp;
 /* Parses ARGV with ARGP. 0, or the exit status after the complaint was printed. */
 int spill_options_parse(const struct argp *argp, int argc, char **argv, void *input);
 
+/* For values: each gives what is meant by ARG, or prints one line and exits with the usage status.
+ * OPTION names the option in that line. */
+const char *spill_options_file(const char *option, const char *arg);
+uint64_t spill_options_budget(const char *option, const char *arg);
+
+/* ARG, if no trace was named BEFORE it (NULL). */
+const char *spill_options_only_trace(const char *before, const char *arg);
+
 #endif

@@ -5,20 +5,14 @@
 #include <string.h>
 
 #include "preload/base/size.h"
-#include "tools/spillway/demangle.h"
 #include "tools/spillway/idle.h"
+#include "tools/spillway/tracetext.h"
 
 enum { LONGEST = 10, SIZE_TEXT = 24, NAME_TEXT = 48, FRAMES = 3 };
 
-static const char *text_of(const struct spill_trace *trace, uint32_t offset, const char *otherwise)
-{
-    return offset == SPILL_TRACE_NONE || trace->names[offset] == '\0' ? otherwise
-                                                                      : trace->names + offset;
-}
-
 static char *op_text(const struct spill_trace *trace, uint32_t op, char *out)
 {
-    return spill_demangle(text_of(trace, trace->ops[op].name, "?"), out, NAME_TEXT);
+    return spill_tracetext_op(trace, op, out, NAME_TEXT);
 }
 
 static double ms(uint64_t ns)
@@ -32,8 +26,8 @@ static void print_head(const struct spill_trace *trace, FILE *out)
     uint64_t busy = 0;
     for (uint32_t k = 0; k < trace->op_count; k++)
         busy += trace->ops[k].duration_ns;
-    fprintf(out, "%s on %s, %s\n", text_of(trace, trace->program, "(unnamed program)"),
-            text_of(trace, trace->device_name, "(unnamed device)"),
+    fprintf(out, "%s on %s, %s\n", spill_tracetext_name(trace, trace->program, "(unnamed program)"),
+            spill_tracetext_name(trace, trace->device_name, "(unnamed device)"),
             spill_size_format(trace->gpu_bytes, text, sizeof(text)));
     if (trace->iterations > 0)
         fprintf(out, "  iterations   %u alike, each %u ops in %.3f ms (GPU busy %.3f ms)\n",
@@ -82,19 +76,13 @@ static void print_memory(const struct spill_trace *trace, FILE *out)
                 (double)trace->out.bytes_per_s / 1e9, (double)trace->in.bytes_per_s / 1e9);
 }
 
-static const char *class_text(const struct spill_trace_buffer *buffer)
+static const char *class_text(const struct spill_trace_buffer *buffer, char *out)
 {
-    static const char *const pins[SPILL_TRACE_PIN_COUNT] = {
-        [SPILL_TRACE_PIN_STORED_ADDRESS] = "pinned: stored address",
-        [SPILL_TRACE_PIN_USER] = "pinned: by request",
-        [SPILL_TRACE_PIN_FAULT] = "pinned: faulted",
-        [SPILL_TRACE_PIN_STREAM_VALUE] = "pinned: stream value",
-        [SPILL_TRACE_PIN_TEXTURE] = "pinned: texture",
-        [SPILL_TRACE_PIN_EXPORTED] = "pinned: exported",
-    };
-    if (buffer->pin != SPILL_TRACE_UNPINNED)
-        return pins[buffer->pin];
-    return buffer->life == SPILL_TRACE_PERSISTENT ? "persistent" : "iteration";
+    const char *pin = spill_tracetext_pin(buffer->pin);
+    if (pin == NULL)
+        return spill_tracetext_life(buffer->life);
+    snprintf(out, NAME_TEXT, "pinned: %s", pin);
+    return out;
 }
 
 /* The innermost frames of a call site ("a in lib;b in prog;..."), each on its own line: the
@@ -115,7 +103,7 @@ static void print_site(const char *site, FILE *out)
 static void print_idle(const struct spill_trace *trace, FILE *out)
 {
     struct spill_idle *idle;
-    char size[SIZE_TEXT], from[NAME_TEXT], to[NAME_TEXT];
+    char size[SIZE_TEXT], from[NAME_TEXT], to[NAME_TEXT], class[NAME_TEXT];
     if (spill_idle_find(trace, &idle) != SPILL_OK)
         return;
     fprintf(out, "  longest idle (size x time between two uses)\n"
@@ -125,7 +113,7 @@ static void print_idle(const struct spill_trace *trace, FILE *out)
         if (idle[i].ns == 0)
             break;
         fprintf(out, "    %10.3f  %10s  %-10s  ", ms(idle[i].ns),
-                spill_size_format(buffer->bytes, size, sizeof(size)), class_text(buffer));
+                spill_size_format(buffer->bytes, size, sizeof(size)), class_text(buffer, class));
         if (idle[i].after_op == SPILL_TRACE_NONE)
             fprintf(out, "not used in the iteration");
         else
@@ -133,7 +121,7 @@ static void print_idle(const struct spill_trace *trace, FILE *out)
                     idle[i].after_op, op_text(trace, idle[i].before_op, to), idle[i].before_op,
                     idle[i].before_op <= idle[i].after_op ? " of the next" : "");
         fputc('\n', out);
-        print_site(text_of(trace, buffer->site, ""), out);
+        print_site(spill_tracetext_name(trace, buffer->site, ""), out);
     }
     free(idle);
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/spillway/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum spill_status spill_facts_build(const struct spill_trace *trace, struct spill_facts *facts)
+{
+    *facts = (struct spill_facts){.trace = trace};
+    facts->start = calloc((size_t)trace->op_count + 1, sizeof(*facts->start));
+    if (facts->start == NULL || spill_idle_each(trace, &facts->idle) != SPILL_OK ||
+        spill_lifeline_build(trace, &facts->line) != SPILL_OK) {
+        spill_facts_free(facts);
+        return SPILL_ERR_NOMEM;
+    }
+    for (uint32_t k = 0; k < trace->op_count; k++)
+        facts->start[k + 1] = facts->start[k] + trace->ops[k].duration_ns;
+    return SPILL_OK;
+}
+
+void spill_facts_free(struct spill_facts *facts)
+{
+    free(facts->idle);
+    free(facts->start);
+    spill_lifeline_free(&facts->line);
+    memset(facts, 0, sizeof(*facts));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace with what all reports derive from it, and the reports. */
+#ifndef SPILL_FACTS_H
+#define SPILL_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "preload/base/status.h"
+#include "preload/base/trace.h"
+#include "tools/spillway/idle.h"
+#include "tools/spillway/lifeline.h"
+
+struct spill_facts {
+    const struct spill_trace *trace;
+    struct spill_idle *idle; /* entry b: buffer b */
+    uint64_t *start;         /* of each op, one after another; [op_count]: their sum */
+    struct spill_lifeline line;
+};
+
+enum spill_status spill_facts_build(const struct spill_trace *trace, struct spill_facts *facts);
+void spill_facts_free(struct spill_facts *facts);
+
+/* Reports. Each writes one document; false if OUT could not be written or memory was out. */
+bool spill_report_json(const struct spill_facts *facts, FILE *out);
+bool spill_report_csv_buffers(const struct spill_facts *facts, FILE *out);
+bool spill_report_csv_ops(const struct spill_facts *facts, FILE *out);
+bool spill_report_perfetto(const struct spill_facts *facts, FILE *out);
+bool spill_report_memory_viz(const struct spill_facts *facts, FILE *out);
+bool spill_report_folded(const struct spill_facts *facts, FILE *out);
+bool spill_report_folded_idle(const struct spill_facts *facts, FILE *out);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a command's data goes: standard output, or a file that appears whole or not at all. */
+#ifndef SPILL_OUTFILE_H
+#define SPILL_OUTFILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct spill_outfile {
+    FILE *out;
+    const char *path;
+    char *temporary; /* renamed to path in the end; NULL: written directly */
+};
+
+/* PATH NULL or "-" is standard output. False, after one line, when PATH cannot be written, or
+ * exists and FORCE is not set. */
+bool spill_outfile_open(struct spill_outfile *file, const char *path, bool force);
+
+/* Completes the file. If WRITTEN is false, or the rest cannot be written, it does not appear;
+ * false, after one line. */
+bool spill_outfile_close(struct spill_outfile *file, bool written);
+
+#endif
