@@ -28,12 +28,17 @@ void *spill_arena_alloc(struct spill_arena *arena, size_t count, size_t size)
     return block->data;
 }
 
-void spill_arena_free(struct spill_arena *arena)
+void spill_arena_release(struct spill_arena *arena, struct spill_arena_block *mark)
 {
-    while (arena->blocks != NULL) {
+    while (arena->blocks != mark) {
         struct spill_arena_block *next = arena->blocks->next;
 
         free(arena->blocks);
         arena->blocks = next;
     }
+}
+
+void spill_arena_free(struct spill_arena *arena)
+{
+    spill_arena_release(arena, NULL);
 }

@@ -16,5 +16,7 @@ struct spill_arena {
 /* COUNT zeroed elements of SIZE bytes; never NULL unless memory ran out (COUNT may be 0). */
 void *spill_arena_alloc(struct spill_arena *arena, size_t count, size_t size);
 void spill_arena_free(struct spill_arena *arena);
+/* Frees what was allocated since arena->blocks was MARK. */
+void spill_arena_release(struct spill_arena *arena, struct spill_arena_block *mark);
 
 #endif

@@ -351,6 +351,8 @@ static enum spill_status check_all(const struct referee *r, struct spill_outcome
     status = check_frames(r, &stays);
     if (status != SPILL_OK)
         return status;
+    if (!spill_timeline_open(&timeline, r->prep->problem->op_count, r->plan->move_count, r->arena))
+        return SPILL_ERR_NOMEM;
     status = spill_simulate(r->prep, r->plan, &stays, &timeline, outcome, r->arena);
     if (status == SPILL_ERR_INFEASIBLE)
         return complain(r, "deadlock: an op waits for a copy that never starts");

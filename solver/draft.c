@@ -236,13 +236,18 @@ enum spill_status spill_draft_evaluate(struct spill_draft *draft, const struct s
                                        struct spill_arena *arena)
 {
     enum spill_status status = spill_draft_plan(draft, prep, arena);
+    struct spill_arena scratch = {0};
     struct spill_waits waits;
 
     if (status != SPILL_OK)
         return status;
-    if (!spill_waits_of_data(&waits, prep, &draft->plan, arena) ||
-        !waits_of_counts(&waits, draft, prep, arena))
-        return SPILL_ERR_NOMEM;
     memset(&draft->outcome, 0, sizeof(draft->outcome));
-    return spill_simulate_waits(prep, &draft->plan, &waits, &draft->when, &draft->outcome, arena);
+    status = SPILL_ERR_NOMEM;
+    if (spill_timeline_open(&draft->when, prep->problem->op_count, draft->piece_count, arena) &&
+        spill_waits_of_data(&waits, prep, &draft->plan, &scratch) &&
+        waits_of_counts(&waits, draft, prep, &scratch))
+        status = spill_simulate_waits(prep, &draft->plan, &waits, &draft->when, &draft->outcome,
+                                      &scratch);
+    spill_arena_free(&scratch);
+    return status;
 }

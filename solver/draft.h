@@ -58,7 +58,7 @@ enum spill_recall {
 
 /* Chooses in_op of every piece for the timing of the last evaluation. */
 enum spill_status spill_draft_schedule(struct spill_draft *draft, const struct spill_prep *prep,
-                                       enum spill_recall recall, struct spill_arena *arena);
+                                       enum spill_recall recall);
 
 /* Pages resident at each op, op_count + 1 entries from ARENA; NULL when memory ran out. */
 uint32_t *spill_draft_resident(const struct spill_draft *draft, const struct spill_prep *prep,

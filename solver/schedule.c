@@ -101,8 +101,8 @@ static void find_latest(const struct spill_draft *draft, const struct spill_prep
     }
 }
 
-enum spill_status spill_draft_schedule(struct spill_draft *draft, const struct spill_prep *prep,
-                                       enum spill_recall recall, struct spill_arena *arena)
+static enum spill_status schedule(struct spill_draft *draft, const struct spill_prep *prep,
+                                  enum spill_recall recall, struct spill_arena *arena)
 {
     uint32_t n = prep->problem->op_count, count = draft->piece_count;
     struct use_key *keys = spill_arena_alloc(arena, count, sizeof(*keys));
@@ -157,4 +157,14 @@ enum spill_status spill_draft_schedule(struct spill_draft *draft, const struct s
         piece->in_op = (uint32_t)(at < 0 ? at + n : at);
     }
     return SPILL_OK;
+}
+
+enum spill_status spill_draft_schedule(struct spill_draft *draft, const struct spill_prep *prep,
+                                       enum spill_recall recall)
+{
+    struct spill_arena scratch = {0};
+    enum spill_status status = schedule(draft, prep, recall, &scratch);
+
+    spill_arena_free(&scratch);
+    return status;
 }

@@ -336,8 +336,8 @@ static void report(const struct machine *m, uint32_t r, struct spill_timeline *t
     }
 }
 
-static bool alloc_timeline(struct spill_timeline *timeline, uint32_t ops, uint32_t moves,
-                           struct spill_arena *arena)
+bool spill_timeline_open(struct spill_timeline *timeline, uint32_t ops, uint32_t moves,
+                         struct spill_arena *arena)
 {
     timeline->op_start = spill_arena_alloc(arena, ops, sizeof(uint64_t));
     timeline->out_start = spill_arena_alloc(arena, moves, sizeof(uint64_t));
@@ -356,8 +356,7 @@ enum spill_status spill_simulate_waits(const struct spill_prep *prep, const stru
     int64_t n = prep->problem->op_count, judged = 0;
     uint64_t half_begun = 0;
 
-    if (!time_copies(&m, prep, arena) || !alloc_ring(&m, arena) ||
-        !alloc_timeline(timeline, prep->problem->op_count, plan->move_count, arena))
+    if (!time_copies(&m, prep, arena) || !alloc_ring(&m, arena))
         return SPILL_ERR_NOMEM;
     for (;;) {
         int64_t iteration = (m.op_next - 1) / n;

@@ -37,15 +37,19 @@ bool spill_waits_of_data(struct spill_waits *waits, const struct spill_prep *pre
 int64_t spill_waits_index(const struct spill_plan *plan, uint32_t m, uint32_t at, uint32_t delta);
 void spill_waits_raise(int64_t *slot, int64_t value);
 
+/* Allocates the tables of TIMELINE, which the simulators then fill. */
+bool spill_timeline_open(struct spill_timeline *timeline, uint32_t ops, uint32_t moves,
+                         struct spill_arena *arena);
+
 /* Plays PLAN under WAITS until the timing repeats; see spill_simulate. */
 enum spill_status spill_simulate_waits(const struct spill_prep *prep, const struct spill_plan *plan,
                                        const struct spill_waits *waits,
                                        struct spill_timeline *timeline,
                                        struct spill_outcome *outcome, struct spill_arena *arena);
 
-/* Simulates PLAN, whose STAYS are disjoint in every frame. Fills TIMELINE from ARENA and the times
- * of OUTCOME. SPILL_ERR_INFEASIBLE: a wait never ends, which the rules on moves should have
- * excluded. */
+/* Simulates PLAN, whose STAYS are disjoint in every frame. Fills TIMELINE and the times of
+ * OUTCOME; ARENA is for scratch. SPILL_ERR_INFEASIBLE: a wait never ends, which the rules on moves
+ * should have excluded. */
 enum spill_status spill_simulate(const struct spill_prep *prep, const struct spill_plan *plan,
                                  const struct spill_stays *stays, struct spill_timeline *timeline,
                                  struct spill_outcome *outcome, struct spill_arena *arena);

@@ -61,7 +61,7 @@ static void fuzz(uint64_t first, uint64_t last, uint32_t ops, uint32_t buffers, 
         spill_solve_smallest_budget(&r.problem, &obstacle);
         assert_true(obstacle.bytes_needed <= total * 1000);
         least = obstacle.bytes_needed / 1000;
-        for (uint64_t budget = least; budget <= total; budget += 1 + (total - least) / 5)
+        for (uint64_t budget = least; budget <= total; budget += 1 + (total - least) / 3)
             check_budget(&r, seed, budget);
         check_budget(&r, seed, total);
         if (least > 0) {
@@ -83,7 +83,7 @@ static void test_host_budget(void **state)
     uint32_t solved = 0, refused = 0;
 
     (void)state;
-    for (uint64_t seed = 30000; seed < 30600; seed++) {
+    for (uint64_t seed = 30000; seed < 30300; seed++) {
         struct spill_solve_obstacle obstacle;
         struct spill_plan *plan = NULL;
         uint64_t total = 0;
@@ -116,19 +116,19 @@ static void test_host_budget(void **state)
 static void test_small(void **state)
 {
     (void)state;
-    fuzz(1, 1200, 6, 5, 3);
+    fuzz(1, 500, 6, 5, 3);
 }
 
 static void test_medium(void **state)
 {
     (void)state;
-    fuzz(10000, 10500, RANDOM_OPS, RANDOM_BUFFERS, 6);
+    fuzz(10000, 10150, RANDOM_OPS, RANDOM_BUFFERS, 6);
 }
 
 static void test_large_buffers(void **state)
 {
     (void)state;
-    fuzz(20000, 20120, RANDOM_OPS, RANDOM_BUFFERS, 200);
+    fuzz(20000, 20040, RANDOM_OPS, RANDOM_BUFFERS, 200);
 }
 
 int main(void)

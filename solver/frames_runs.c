@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "solver/frames_runs.h"
+
+#include <stdlib.h>
+
+struct builder {
+    const struct spill_prep *prep;
+    const struct spill_plan *plan;
+    const struct spill_timeline *when;
+    struct spill_arena *arena;
+    struct spill_runs *out;
+};
+
+static void map_set(uint64_t *map, uint32_t first, uint32_t end)
+{
+    for (uint32_t k = first; k < end;) {
+        if (k % 64 == 0 && end - k >= 64) {
+            map[k / 64] = UINT64_MAX;
+            k += 64;
+        } else {
+            map[k / 64] |= UINT64_C(1) << (k % 64);
+            k++;
+        }
+    }
+}
+
+static void add_arc(struct builder *p, struct spill_run *run, uint32_t first, uint32_t length,
+                    uint64_t need, uint64_t free_at)
+{
+    uint32_t n = p->prep->problem->op_count;
+
+    run->length += length;
+    if (length >= n) {
+        p->out->arcs[p->out->arc_count++] = (struct spill_arc){0, n, need, free_at};
+        run->arc_count += 1;
+    } else if (first + length <= n) {
+        p->out->arcs[p->out->arc_count++] =
+            (struct spill_arc){first, first + length, need, free_at};
+        run->arc_count += 1;
+    } else {
+        p->out->arcs[p->out->arc_count++] = (struct spill_arc){first, n, need, UINT64_MAX};
+        p->out->arcs[p->out->arc_count++] =
+            (struct spill_arc){0, first + length - n, UINT64_MAX, free_at};
+        run->arc_count += 2;
+    }
+}
+
+static uint64_t op_time(const struct builder *p, uint32_t op)
+{
+    return p->when != NULL ? p->when->op_start[op] : 0;
+}
+
+static uint64_t op_end_time(const struct builder *p, uint32_t op)
+{
+    return op_time(p, op) + p->prep->problem->ops[op].duration_ns;
+}
+
+static uint64_t out_time(const struct builder *p, uint32_t m)
+{
+    return p->when != NULL ? p->when->out_end[m] : 0;
+}
+
+static uint64_t in_time(const struct builder *p, uint32_t m)
+{
+    return p->when != NULL ? p->when->in_start[m] : 0;
+}
+
+static int compare_arcs(const void *left, const void *right)
+{
+    const struct spill_arc *a = left, *b = right;
+
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* One run whose moves, in the buffer's own order, are MOVES[0..COUNT). */
+static void add_run(struct builder *p, uint32_t b, uint32_t page, uint32_t pages,
+                    const uint32_t *moves, uint32_t count)
+{
+    const struct spill_buffer *buffer = &p->prep->problem->buffers[b];
+    const struct spill_move *all = p->plan->moves;
+    uint32_t n = p->prep->problem->op_count;
+    struct spill_run *run = &p->out->list[p->out->count];
+
+    *run = (struct spill_run){.page = page, .count = pages};
+    p->out->count++;
+    run->arc_first = p->out->arc_count;
+    if (buffer->life == SPILL_LIFE_PERSISTENT || buffer->pinned != 0) {
+        if (count == 0)
+            add_arc(p, run, 0, n, 0, 0);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t next = moves[i + 1 == count ? 0 : i + 1];
+            uint32_t first = spill_cyclic_add(all[moves[i]].in_op, 1, n);
+
+            add_arc(p, run, first, spill_cyclic(first, all[next].out_op, n) + 1,
+                    in_time(p, moves[i]), out_time(p, next));
+        }
+    } else {
+        for (uint32_t i = 0; i <= count; i++) {
+            uint32_t first =
+                i == 0 ? buffer->birth_op : spill_cyclic_add(all[moves[i - 1]].in_op, 1, n);
+            uint32_t last = i == count ? buffer->death_op : all[moves[i]].out_op;
+
+            add_arc(p, run, first, spill_cyclic(first, last, n) + 1,
+                    i == 0 ? op_time(p, first) : in_time(p, moves[i - 1]),
+                    i == count ? op_end_time(p, last) : out_time(p, moves[i]));
+        }
+    }
+    qsort(p->out->arcs + run->arc_first, run->arc_count, sizeof(struct spill_arc), compare_arcs);
+    run->map = spill_arena_alloc(p->arena, p->out->words, sizeof(uint64_t));
+    if (run->map == NULL)
+        return;
+    for (uint32_t a = run->arc_first; a < p->out->arc_count; a++)
+        map_set(run->map, p->out->arcs[a].first, p->out->arcs[a].end);
+    run->word_end = p->out->words;
+    while (run->word_end > 0 && run->map[run->word_end - 1] == 0)
+        run->word_end--;
+    while (run->word_first < run->word_end && run->map[run->word_first] == 0)
+        run->word_first++;
+}
+
+static int compare_u32(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Cuts one buffer into runs at the borders of its moves MINE[0..COUNT), given in its own order. */
+static void cut_buffer(struct builder *p, uint32_t b, const uint32_t *mine, uint32_t count,
+                       uint32_t *cuts, uint32_t *present)
+{
+    const struct spill_move *all = p->plan->moves;
+    uint32_t cut_count = 0;
+
+    cuts[cut_count++] = 0;
+    cuts[cut_count++] = p->prep->pages[b];
+    for (uint32_t i = 0; i < count; i++) {
+        cuts[cut_count++] = all[mine[i]].page_first;
+        cuts[cut_count++] = all[mine[i]].page_first + all[mine[i]].page_count;
+    }
+    qsort(cuts, cut_count, sizeof(uint32_t), compare_u32);
+    for (uint32_t c = 0; c + 1 < cut_count; c++) {
+        uint32_t found = 0;
+
+        if (cuts[c] == cuts[c + 1])
+            continue;
+        for (uint32_t i = 0; i < count; i++)
+            if (cuts[c] - all[mine[i]].page_first < all[mine[i]].page_count)
+                present[found++] = mine[i];
+        add_run(p, b, p->prep->page_base[b] + cuts[c], cuts[c + 1] - cuts[c], present, found);
+    }
+}
+
+static bool build(struct builder *p)
+{
+    const struct spill_problem *problem = p->prep->problem;
+    uint32_t buffers = problem->buffer_count, moves = p->plan->move_count;
+    uint32_t *first_of = spill_arena_alloc(p->arena, (size_t)buffers + 2, sizeof(uint32_t));
+    uint32_t *cursor = spill_arena_alloc(p->arena, (size_t)buffers + 1, sizeof(uint32_t));
+    uint32_t *list = spill_arena_alloc(p->arena, moves, sizeof(uint32_t));
+    uint32_t *cuts = spill_arena_alloc(p->arena, 2 * (size_t)moves + 2, sizeof(uint32_t));
+    uint32_t *present = spill_arena_alloc(p->arena, moves, sizeof(uint32_t));
+    bool *parked = spill_arena_alloc(p->arena, buffers, sizeof(bool));
+    size_t runs = buffers + 2 * (size_t)moves, arcs = 0;
+
+    if (p->arena->failed)
+        return false;
+    for (uint32_t m = 0; m < moves; m++)
+        first_of[p->plan->moves[m].buffer + 1]++;
+    for (uint32_t b = 0; b < buffers; b++) {
+        uint32_t mine = first_of[b + 1];
+
+        arcs += 2 * (2 * (size_t)mine + 1) * ((size_t)mine + 1);
+        first_of[b + 1] += first_of[b];
+        cursor[b] = first_of[b];
+    }
+    for (int round = 0; round < 2; round++)
+        for (uint32_t m = 0; m < moves; m++) {
+            const struct spill_move *move = &p->plan->moves[m];
+            const struct spill_buffer *buffer = &problem->buffers[move->buffer];
+            bool after = buffer->life == SPILL_LIFE_PERSISTENT || move->out_op >= buffer->birth_op;
+
+            if (after == (round == 0))
+                list[cursor[move->buffer]++] = m;
+        }
+    p->out->list = spill_arena_alloc(p->arena, runs, sizeof(*p->out->list));
+    p->out->arcs = spill_arena_alloc(p->arena, arcs, sizeof(*p->out->arcs));
+    if (p->arena->failed)
+        return false;
+    for (uint32_t i = 0; i < p->plan->park_count; i++)
+        parked[p->plan->parks[i].buffer] = true;
+    for (uint32_t b = 0; b < buffers; b++) {
+        if (p->prep->pages[b] > 0 && !parked[b])
+            cut_buffer(p, b, list + first_of[b], first_of[b + 1] - first_of[b], cuts, present);
+    }
+    /* Parks take pages from the front of a buffer, the rest of it stays. */
+    for (uint32_t i = 0; i < p->plan->park_count; i++) {
+        const struct spill_park *park = &p->plan->parks[i];
+        uint32_t rest = p->prep->pages[park->buffer] - park->page_count;
+
+        if (rest > 0)
+            add_run(p, park->buffer, p->prep->page_base[park->buffer] + park->page_count, rest,
+                    NULL, 0);
+    }
+    return true;
+}
+
+bool spill_runs_build(struct spill_runs *runs, const struct spill_prep *prep,
+                      const struct spill_plan *plan, const struct spill_timeline *when,
+                      struct spill_arena *arena)
+{
+    struct builder p = {prep, plan, when, arena, runs};
+
+    *runs = (struct spill_runs){.words = (prep->problem->op_count + 63) / 64};
+    return build(&p) && !arena->failed;
+}
