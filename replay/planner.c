@@ -50,7 +50,7 @@ static void *plan(void *argument)
     struct spill_planner *planner = argument;
     struct spill_problem problem;
     struct spill_plan *found = NULL;
-    struct spill_solve_options options = {.method = NULL, .effort = 1};
+    struct spill_solve_options options = {.method = planner->method, .effort = 1};
     planner->script = NULL;
     planner->status =
         spill_fromtrace(&planner->it.trace, planner->gpu_budget, planner->host_budget, &problem);
@@ -69,7 +69,7 @@ static void *plan(void *argument)
 }
 
 enum spill_status spill_planner_start(struct spill_planner *planner, struct spill_iteration *it,
-                                      uint64_t gpu_budget, uint64_t host_budget)
+                                      uint64_t gpu_budget, uint64_t host_budget, const char *method)
 {
     sigset_t all, before;
     memset(planner, 0, sizeof(*planner));
@@ -77,6 +77,7 @@ enum spill_status spill_planner_start(struct spill_planner *planner, struct spil
     memset(it, 0, sizeof(*it));
     planner->gpu_budget = gpu_budget;
     planner->host_budget = host_budget;
+    planner->method = method[0] == '\0' ? NULL : method;
     /* The program's signal handlers must never run on a thread it does not know of. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

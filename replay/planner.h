@@ -16,6 +16,7 @@ struct spill_planner {
     bool running;
     struct spill_iteration it; /* the thread's while it runs */
     uint64_t gpu_budget, host_budget;
+    const char *method; /* NULL: the default */
     /* results, after spill_planner_join returned true */
     enum spill_status status;
     struct spill_script *script; /* NULL with SPILL_OK: everything fits, nothing to move */
@@ -24,7 +25,8 @@ struct spill_planner {
 
 /* Takes IT over and starts. */
 enum spill_status spill_planner_start(struct spill_planner *planner, struct spill_iteration *it,
-                                      uint64_t gpu_budget, uint64_t host_budget);
+                                      uint64_t gpu_budget, uint64_t host_budget,
+                                      const char *method);
 
 /* True when the plan is ready, waiting for it WAIT_MS milliseconds at most. */
 bool spill_planner_join(struct spill_planner *planner, uint64_t wait_ms);

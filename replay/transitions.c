@@ -288,6 +288,10 @@ void spill_engine_write_partial_trace(struct spill_engine *e)
 static void start_planning(struct spill_engine *e, uint32_t period)
 {
     struct spill_iteration it;
+    if (strcmp(e->config.method, "page") == 0 && !trace_wanted(e)) {
+        give_up(e);
+        return;
+    }
     if (SPILL_CU(cuCtxSynchronize)() != CUDA_SUCCESS ||
         spill_contents_scan_slabs(&e->dev) != CUDA_SUCCESS ||
         spill_contents_scan_buffers(&e->dev, SCAN_BYTES) != CUDA_SUCCESS ||
@@ -309,7 +313,8 @@ static void start_planning(struct spill_engine *e, uint32_t period)
     /* What the pager has out now stays until the plan's slab is filled. */
     spill_hostpool_trim(&e->dev.host);
     uint64_t host = e->dev.host.limit - e->dev.host.bytes;
-    if (spill_planner_start(&e->planner, &it, frames << e->dev.page_shift, host) != SPILL_OK)
+    if (spill_planner_start(&e->planner, &it, frames << e->dev.page_shift, host,
+                            e->config.method) != SPILL_OK)
         return;
     e->planned_period = period;
     e->planned_sum = spill_border_sum(&e->rec, period);
