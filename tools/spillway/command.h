@@ -19,6 +19,7 @@ struct spill_command {
     int (*run)(int argc, char **argv); /* argv[0] is "spillway NAME"; returns the exit status */
 };
 
+extern const struct spill_command spill_command_plan;
 extern const struct spill_command spill_command_profile;
 extern const struct spill_command spill_command_report;
 extern const struct spill_command spill_command_run;

@@ -71,6 +71,12 @@ void spill_json_count(struct spill_json *json, const char *key, uint64_t value)
     fprintf(json->out, "%" PRIu64, value);
 }
 
+void spill_json_bool(struct spill_json *json, const char *key, bool value)
+{
+    lead(json, key);
+    fputs(value ? "true" : "false", json->out);
+}
+
 void spill_json_index(struct spill_json *json, const char *key, uint32_t value)
 {
     if (value == SPILL_TRACE_NONE)

@@ -24,6 +24,7 @@ void spill_json_open(struct spill_json *json, const char *key, char bracket, boo
 void spill_json_close(struct spill_json *json);
 
 void spill_json_count(struct spill_json *json, const char *key, uint64_t value);
+void spill_json_bool(struct spill_json *json, const char *key, bool value);
 /* VALUE, or null when it is SPILL_TRACE_NONE. */
 void spill_json_index(struct spill_json *json, const char *key, uint32_t value);
 void spill_json_number(struct spill_json *json, const char *key, double value);

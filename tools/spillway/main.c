@@ -11,6 +11,7 @@ static const struct spill_command *const commands[] = {
     &spill_command_run,
     &spill_command_profile,
     &spill_command_report,
+    &spill_command_plan,
 };
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
@@ -30,6 +31,7 @@ static int help(void)
          "  spillway run --gpu-mem 8GiB -- ./train --epochs 3\n"
          "  spillway profile -o train.trace -- ./train --epochs 1\n"
          "  spillway report train.trace\n"
+         "  spillway plan train.trace --gpu-mem 8GiB\n"
          "\n"
          "Exit status: the program's own for run and profile; otherwise 0, 1 a problem was\n"
          "found, 2 a file cannot be read or written, 3 no CUDA driver, 64 wrong usage,\n"

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spillway plan: what the solver would do with a trace, on a machine that needs no GPU. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/base/log.h"
+#include "preload/base/size.h"
+#include "profiler/tracefile.h"
+#include "solver/methods.h"
+#include "tools/spillway/command.h"
+#include "tools/spillway/loadtrace.h"
+#include "tools/spillway/options.h"
+#include "tools/spillway/outfile.h"
+#include "tools/spillway/planrow.h"
+#include "tools/spillway/plantext.h"
+
+enum { KEY_GPU_MEM = 512, KEY_HOST_MEM, KEY_METHOD, KEY_COMPARE, KEY_CURVE, KEY_FORMAT };
+enum { CURVE_POINTS = 20, ROOM = 64 };
+
+enum question { ONE, COMPARE, CURVE };
+enum format { DEFAULT, TEXT, JSON, CSV, SVG };
+
+struct request {
+    const char *path, *output, *method;
+    uint64_t gpu, host; /* 0: not given */
+    enum question question;
+    enum format format;
+    bool force;
+};
+
+static const struct argp_option table[] = {
+    {"gpu-mem", KEY_GPU_MEM, "SIZE", 0,
+     "GPU memory to plan for (default: what the program had when it was profiled)", 1},
+    {"host-mem", KEY_HOST_MEM, "SIZE", 0, "Pinned host memory to plan for (default: all it takes)",
+     1},
+    {"method", KEY_METHOD, "NAME", 0, "Plan as another system would; --compare lists them", 1},
+    {"compare", KEY_COMPARE, NULL, 0, "All methods in one table", 2},
+    {"curve", KEY_CURVE, NULL, 0,
+     "Step time for 20 budgets, from the smallest possible one to all the memory needed", 2},
+    {"format", KEY_FORMAT, "FORMAT", 0,
+     "text (default), json, csv (default of --curve), or svg (of --curve only)", 3},
+    {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 3},
+    {"force", 'f', NULL, 0, "Overwrite FILE", 3},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static enum format find_format(const char *name)
+{
+    static const char *const names[] = {
+        [TEXT] = "text", [JSON] = "json", [CSV] = "csv", [SVG] = "svg"};
+    for (int i = TEXT; i <= SVG; i++)
+        if (strcmp(names[i], name) == 0)
+            return (enum format)i;
+    spill_log(SPILL_LOG_ERROR, "--format %s: the formats are text, json, csv and svg", name);
+    exit(SPILL_EXIT_USAGE);
+}
+
+static const char *find_method(const char *name)
+{
+    char list[512] = "ours";
+    if (strcmp(name, "ours") == 0 || spill_method_find(name) != NULL)
+        return name;
+    for (uint32_t i = 0; spill_method_at(i) != NULL; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof(list) - used, ", %s", spill_method_at(i)->name);
+    }
+    spill_log(SPILL_LOG_ERROR, "--method %s: the methods are %s", name, list);
+    exit(SPILL_EXIT_USAGE);
+}
+
+/* What the library would take from the environment, where no option says it. */
+static void ask_environment(struct request *request)
+{
+    const char *gpu = getenv("SPILLWAY_GPU_MEM"), *host = getenv("SPILLWAY_HOST_MEM");
+    if (request->gpu == 0 && gpu != NULL && strcmp(gpu, "0") != 0)
+        request->gpu = spill_options_budget("SPILLWAY_GPU_MEM", gpu);
+    if (request->host == 0 && host != NULL && strcmp(host, "0") != 0)
+        request->host = spill_options_budget("SPILLWAY_HOST_MEM", host);
+}
+
+static void check_combination(struct request *request)
+{
+    if (request->format == DEFAULT)
+        request->format = request->question == CURVE ? CSV : TEXT;
+    const char *problem = NULL;
+    if (request->format == SVG && request->question != CURVE)
+        problem = "--format svg draws a curve: add --curve";
+    if (request->format == TEXT && request->question == CURVE)
+        problem = "--curve has no text form: csv, json or svg";
+    if (request->method != NULL && request->question == COMPARE)
+        problem = "--compare takes all methods: leave --method out";
+    if (problem == NULL)
+        return;
+    spill_log(SPILL_LOG_ERROR, "%s", problem);
+    exit(SPILL_EXIT_USAGE);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct request *request = state->input;
+    switch (key) {
+    case KEY_GPU_MEM:
+        request->gpu = spill_options_budget("--gpu-mem", arg);
+        return 0;
+    case KEY_HOST_MEM:
+        request->host = spill_options_budget("--host-mem", arg);
+        return 0;
+    case KEY_METHOD:
+        request->method = find_method(arg);
+        return 0;
+    case KEY_COMPARE:
+    case KEY_CURVE:
+        if (request->question != ONE && request->question != (key == KEY_CURVE ? CURVE : COMPARE)) {
+            spill_log(SPILL_LOG_ERROR, "--compare and --curve are two questions: ask one");
+            exit(SPILL_EXIT_USAGE);
+        }
+        request->question = key == KEY_CURVE ? CURVE : COMPARE;
+        return 0;
+    case KEY_FORMAT:
+        request->format = find_format(arg);
+        return 0;
+    case 'o':
+        request->output = spill_options_file("--output", arg);
+        return 0;
+    case 'f':
+        request->force = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        request->path = spill_options_only_trace(request->path, arg);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        spill_log(SPILL_LOG_ERROR, "which trace? Try 'spillway plan --help'");
+        exit(SPILL_EXIT_USAGE);
+    case ARGP_KEY_SUCCESS:
+        check_combination(request);
+        ask_environment(request);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char doc[] =
+    "Plan for a trace without running anything: predicted step time, how far it is at most from "
+    "the best possible one, memory, copies, waits, and the smallest budget that would do.\v"
+    "SIZE is a number and a unit: MiB, GiB (powers of 1024), MB, GB (powers of 1000).\n\n"
+    "Examples:\n"
+    "  spillway plan train.trace --gpu-mem 8GiB\n"
+    "  spillway plan train.trace --gpu-mem 8GiB --compare\n"
+    "  spillway plan train.trace --curve --format svg -o curve.svg\n\n"
+    "Environment, where the option is not given:\n"
+    "  SPILLWAY_GPU_MEM, SPILLWAY_HOST_MEM\n\n"
+    "Exit status: 0; 1 no plan keeps within the budgets, 2 TRACE cannot be read or FILE not "
+    "written, 64 wrong usage.";
+
+static const struct argp_child children[] = {{&spill_options_help_argp, 0, NULL, 0},
+                                             {NULL, 0, NULL, 0}};
+static const struct argp argp = {table, parse, "TRACE", doc, children, NULL, NULL};
+
+/* Long searches say how far they are, to people only. */
+static void tell_progress(time_t since, uint32_t done, uint32_t of)
+{
+    if (!isatty(STDERR_FILENO) || (done < of && time(NULL) - since < 2))
+        return;
+    if (done < of)
+        fprintf(stderr, "\rspillway: %u of %u ", done, of);
+    else
+        fprintf(stderr, "\r\033[K");
+}
+
+/* All methods, or all budgets, into ROWS; their number, 0 after one line. */
+static uint32_t solve_compare(const struct request *request, const struct spill_trace *trace,
+                              struct spill_planrow *rows)
+{
+    uint32_t count = 0, of = 1;
+    time_t since = time(NULL);
+    while (of < ROOM && spill_method_at(of - 1) != NULL)
+        of++;
+    for (; count < of; count++) {
+        const char *method = count == 0 ? "ours" : spill_method_at(count - 1)->name;
+        if (spill_planrow_solve(trace, request->gpu, request->host, method, &rows[count]) !=
+            SPILL_OK)
+            return 0;
+        /* The bound is the problem's, whichever method found it. */
+        if (rows[count].fits && rows[0].fits)
+            rows[count].bound_ns = rows[0].bound_ns;
+        tell_progress(since, count + 1, of);
+    }
+    return count;
+}
+
+static uint32_t solve_curve(const struct request *request, const struct spill_trace *trace,
+                            const struct spill_planleast *least, struct spill_planrow *rows)
+{
+    struct spill_planrow whole;
+    uint32_t count = 0;
+    time_t since = time(NULL);
+    const char *method = request->method != NULL ? request->method : "ours";
+    if (spill_planrow_solve(trace, spill_planrow_most(trace), request->host, "ours", &whole) !=
+        SPILL_OK)
+        return 0;
+    uint64_t page = trace->page_bytes, from = least->gpu_bytes;
+    uint64_t pages = whole.peak_bytes > from ? (whole.peak_bytes - from) / page : 0;
+    for (uint32_t i = 0; i < CURVE_POINTS; i++) {
+        uint64_t gpu = from + pages * i / (CURVE_POINTS - 1) * page;
+        if (count > 0 && rows[count - 1].gpu_bytes == gpu)
+            continue; /* fewer pages than points */
+        if (spill_planrow_solve(trace, gpu, request->host, method, &rows[count++]) != SPILL_OK)
+            return 0;
+        tell_progress(since, i + 1, CURVE_POINTS);
+    }
+    return count;
+}
+
+static bool write_answer(const struct request *request, const struct spill_trace *trace,
+                         const struct spill_planrow *rows, uint32_t count,
+                         const struct spill_planleast *least)
+{
+    struct spill_outfile file;
+    bool written;
+    if (!spill_outfile_open(&file, request->output, request->force))
+        return false;
+    if (request->format == JSON)
+        written = spill_planrow_json(trace, rows, count, least, file.out);
+    else if (request->format == CSV)
+        written = spill_planrow_csv(rows, count, file.out);
+    else if (request->format == SVG)
+        written = spill_planrow_svg(rows, count, file.out);
+    else if (request->question == COMPARE)
+        written = spill_planrow_table(rows, count, file.out);
+    else
+        written = spill_plantext_print(trace, &rows[0], least, file.out);
+    return spill_outfile_close(&file, written);
+}
+
+/* One plan. The bound is the problem's, whichever method is asked: ours finds the best one. */
+static uint32_t solve_one(const struct request *request, const struct spill_trace *trace,
+                          struct spill_planrow *row)
+{
+    struct spill_planrow ours;
+    const char *method = request->method != NULL ? request->method : "ours";
+    if (spill_planrow_solve(trace, request->gpu, request->host, method, row) != SPILL_OK)
+        return 0;
+    if (row->fits && strcmp(method, "ours") != 0 &&
+        spill_planrow_solve(trace, request->gpu, request->host, "ours", &ours) == SPILL_OK &&
+        ours.fits)
+        row->bound_ns = ours.bound_ns;
+    return 1;
+}
+
+static int answer(const struct request *request, const struct spill_trace *trace)
+{
+    struct spill_planrow rows[ROOM];
+    struct spill_planleast least;
+    uint32_t count;
+    if (spill_planrow_least(trace, request->host, &least) != SPILL_OK)
+        return SPILL_EXIT_PROBLEM;
+    if (request->question == COMPARE)
+        count = solve_compare(request, trace, rows);
+    else if (request->question == CURVE && least.gpu_bytes != UINT64_MAX)
+        count = solve_curve(request, trace, &least, rows);
+    else
+        count = solve_one(request, trace, &rows[0]);
+    if (count == 0)
+        return SPILL_EXIT_PROBLEM;
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++)
+        any = any || rows[i].fits;
+    if (!any) {
+        spill_plantext_explain(trace, &rows[0], request->host, &least);
+        return SPILL_EXIT_PROBLEM;
+    }
+    return write_answer(request, trace, rows, count, &least) ? 0 : SPILL_EXIT_FILE;
+}
+
+static int plan(int argc, char **argv)
+{
+    struct request request = {.path = NULL};
+    int status = spill_options_parse(&argp, argc, argv, &request);
+    if (status != 0)
+        return status;
+    struct spill_trace *trace = spill_loadtrace(request.path);
+    if (trace == NULL)
+        return SPILL_EXIT_FILE;
+    if (request.gpu == 0)
+        request.gpu = trace->gpu_budget != 0 ? trace->gpu_budget : trace->gpu_bytes;
+    if (request.host == 0)
+        request.host = UINT64_MAX;
+    if (trace->iterations == 0)
+        spill_log(SPILL_LOG_WARN,
+                  "the trace found no iteration that repeats: this plans as if the whole run did");
+    status = answer(&request, trace);
+    spill_tracefile_free(trace);
+    return status;
+}
+
+const struct spill_command spill_command_plan = {
+    "plan", "say what a budget would cost, from a trace", plan};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/spillway/planrow.h"
+
+#include <stdlib.h>
+
+#include "preload/base/log.h"
+#include "solver/check.h"
+#include "solver/fromtrace.h"
+#include "solver/solve.h"
+#include "tools/spillway/idle.h"
+
+/* As the library plans (replay/planner.c). */
+enum { EFFORT = 1 };
+
+static enum spill_status open_problem(const struct spill_trace *trace, uint64_t gpu_bytes,
+                                      uint64_t host_bytes, struct spill_problem *problem)
+{
+    /* Small buffers share pages that are no buffer's: their memory is never free. */
+    uint64_t left = gpu_bytes > trace->small_bytes ? gpu_bytes - trace->small_bytes : 0;
+    enum spill_status status = spill_fromtrace(trace, left, host_bytes, problem);
+    if (status == SPILL_ERR_INVAL)
+        spill_log(SPILL_LOG_ERROR, "nothing to plan: the trace has no operation");
+    else if (status != SPILL_OK)
+        spill_log(SPILL_LOG_ERROR, "out of memory");
+    return status;
+}
+
+static uint32_t count_moved(const struct spill_plan *plan, uint32_t buffer_count)
+{
+    bool *moved = calloc((size_t)buffer_count + 1, sizeof(*moved));
+    uint32_t count = 0;
+    for (uint32_t m = 0; moved != NULL && m < plan->move_count; m++) {
+        count += !moved[plan->moves[m].buffer];
+        moved[plan->moves[m].buffer] = true;
+    }
+    free(moved);
+    return count;
+}
+
+static void fill(const struct spill_trace *trace, const struct spill_plan *plan,
+                 const struct spill_outcome *outcome, struct spill_planrow *row)
+{
+    row->fits = true;
+    row->frame_bytes = plan->frame_count * trace->page_bytes + trace->small_bytes;
+    row->peak_bytes = outcome->peak_bytes + trace->small_bytes;
+    row->step_ns = outcome->step_ns;
+    row->ideal_ns = plan->compute_ns;
+    row->bound_ns = plan->bound_ns;
+    row->stall_in_ns = outcome->stall_in_ns;
+    row->stall_memory_ns = outcome->stall_memory_ns;
+    row->out_bytes = plan->out_bytes;
+    row->in_bytes = plan->in_bytes;
+    row->out_busy_ns = outcome->out_busy_ns;
+    row->in_busy_ns = outcome->in_busy_ns;
+    row->host_bytes = outcome->host_bytes;
+    row->moves = plan->move_count;
+    row->parks = plan->park_count;
+    row->moved_buffers = count_moved(plan, trace->buffer_count);
+}
+
+enum spill_status spill_planrow_solve(const struct spill_trace *trace, uint64_t gpu_bytes,
+                                      uint64_t host_bytes, const char *method,
+                                      struct spill_planrow *row)
+{
+    struct spill_problem problem;
+    struct spill_plan *plan = NULL;
+    struct spill_outcome outcome;
+    char complaint[256] = "";
+    *row = (struct spill_planrow){.method = method, .gpu_bytes = gpu_bytes};
+    enum spill_status status = open_problem(trace, gpu_bytes, host_bytes, &problem);
+    if (status != SPILL_OK)
+        return status;
+    struct spill_solve_options options = {.method = method, .effort = EFFORT};
+    if (problem.gpu_budget >= problem.page_bytes)
+        status = spill_solve(&problem, &options, &plan, NULL);
+    else
+        status = SPILL_ERR_INFEASIBLE;
+    if (status == SPILL_ERR_INVAL)
+        spill_log(SPILL_LOG_ERROR, "the trace contradicts itself: no plan is possible");
+    if (status == SPILL_ERR_NOMEM)
+        spill_log(SPILL_LOG_ERROR, "out of memory");
+    if (status == SPILL_OK) {
+        status = spill_check_plan(&problem, plan, &outcome, complaint, sizeof(complaint));
+        if (status == SPILL_OK)
+            fill(trace, plan, &outcome, row);
+        else
+            spill_log(SPILL_LOG_ERROR, "a plan failed its check, which is a bug: %s", complaint);
+        spill_plan_free(plan);
+        if (status == SPILL_ERR_INFEASIBLE)
+            status = SPILL_ERR_INVAL;
+    }
+    spill_fromtrace_free(&problem);
+    return status == SPILL_ERR_INFEASIBLE ? SPILL_OK : status;
+}
+
+enum spill_status spill_planrow_least(const struct spill_trace *trace, uint64_t host_bytes,
+                                      struct spill_planleast *least)
+{
+    struct spill_problem problem;
+    struct spill_solve_obstacle obstacle;
+    enum spill_status status = open_problem(trace, spill_planrow_most(trace), host_bytes, &problem);
+    if (status != SPILL_OK)
+        return status;
+    spill_solve_smallest_budget(&problem, &obstacle);
+    *least = (struct spill_planleast){obstacle.bytes_needed, obstacle.op};
+    if (least->gpu_bytes < UINT64_MAX - trace->small_bytes)
+        least->gpu_bytes += trace->small_bytes;
+    spill_fromtrace_free(&problem);
+    return SPILL_OK;
+}
+
+uint64_t spill_planrow_most(const struct spill_trace *trace)
+{
+    uint64_t sum = trace->small_bytes + trace->page_bytes;
+    for (uint32_t b = 0; b < trace->buffer_count; b++)
+        sum += spill_idle_pages(trace, trace->buffers[b].bytes);
+    return sum;
+}
