@@ -43,20 +43,22 @@ struct painter {
     uint64_t *taken; /* one bit an op and shelf; word w of shelf c is taken[w * shelf_room + c] */
     struct offer *offers;
     uint64_t *busy;
+    uint64_t *touched, *filled; /* of each shelf: 64ths of the cycle that are partly, fully taken */
+    uint32_t part_words;        /* words of a map that make one 64th */
 };
 
-/* Marks in BUSY the shelves that are taken where the run stays. */
+/* Marks in BUSY the shelves that are taken where the run stays. Most are settled by looking at the
+ * cycle in 64 parts: parts that are taken at all, and parts that are taken throughout. */
 static void mark_busy(const struct painter *p, const struct spill_run *run, uint64_t *busy)
 {
-    memset(busy, 0, p->shelf_count * sizeof(*busy));
-    for (uint32_t w = run->word_first; w < run->word_end; w++) {
-        const uint64_t *taken = p->taken + (size_t)w * p->shelf_room;
-        uint64_t wanted = run->map[w];
+    for (uint32_t c = 0; c < p->shelf_count; c++) {
+        const uint64_t *taken = p->taken + c;
 
-        if (wanted == 0)
+        busy[c] = run->parts & p->filled[c];
+        if (busy[c] != 0 || (run->parts & p->touched[c]) == 0)
             continue;
-        for (uint32_t c = 0; c < p->shelf_count; c++)
-            busy[c] |= taken[c] & wanted;
+        for (uint32_t w = run->word_first; w < run->word_end && busy[c] == 0; w++)
+            busy[c] = taken[(size_t)w * p->shelf_room] & run->map[w];
     }
 }
 
@@ -131,6 +133,19 @@ static bool occupy(struct painter *p, uint32_t c, const struct spill_run *run)
     shelf->last_first = shelf->arcs[total - 1].first;
     for (uint32_t w = run->word_first; w < run->word_end; w++)
         p->taken[(size_t)w * p->shelf_room + c] |= run->map[w];
+    p->touched[c] |= run->parts;
+    for (uint32_t part = 0, w = 0; w < p->runs.words; part++) {
+        bool all = true;
+
+        if ((run->parts >> part & 1) == 0) {
+            w += p->part_words;
+            continue;
+        }
+        for (uint32_t i = 0; i < p->part_words && w < p->runs.words; i++, w++)
+            all = all && p->taken[(size_t)w * p->shelf_room + c] == UINT64_MAX;
+        if (all)
+            p->filled[c] |= UINT64_C(1) << part;
+    }
     return true;
 }
 
@@ -139,7 +154,7 @@ static bool grow(struct painter *p)
 {
     uint32_t room = 2 * p->shelf_room + 64;
     struct shelf *shelves;
-    uint64_t *taken;
+    uint64_t *taken, *touched, *filled;
 
     if (p->shelf_count < p->shelf_room)
         return true;
@@ -147,16 +162,22 @@ static bool grow(struct painter *p)
     taken = spill_arena_alloc(&p->brush, (size_t)room * p->runs.words, sizeof(*taken));
     p->offers = spill_arena_alloc(&p->brush, room, sizeof(*p->offers));
     p->busy = spill_arena_alloc(&p->brush, room, sizeof(*p->busy));
+    touched = spill_arena_alloc(&p->brush, room, sizeof(*touched));
+    filled = spill_arena_alloc(&p->brush, room, sizeof(*filled));
     if (p->brush.failed)
         return false;
     if (p->shelf_count > 0) {
         memcpy(shelves, p->shelves, p->shelf_count * sizeof(*shelves));
+        memcpy(touched, p->touched, p->shelf_count * sizeof(*touched));
+        memcpy(filled, p->filled, p->shelf_count * sizeof(*filled));
         for (uint32_t w = 0; w < p->runs.words; w++)
             memcpy(taken + (size_t)w * room, p->taken + (size_t)w * p->shelf_room,
                    p->shelf_count * sizeof(*taken));
     }
     p->shelves = shelves;
     p->taken = taken;
+    p->touched = touched;
+    p->filled = filled;
     p->shelf_room = room;
     return true;
 }
@@ -178,6 +199,8 @@ static bool split(struct painter *p, uint32_t c, uint32_t keep)
     for (uint32_t w = 0; w < p->runs.words; w++)
         p->taken[(size_t)w * p->shelf_room + p->shelf_count] =
             p->taken[(size_t)w * p->shelf_room + c];
+    p->touched[p->shelf_count] = p->touched[c];
+    p->filled[p->shelf_count] = p->filled[c];
     p->shelf_count++;
     return true;
 }
@@ -318,21 +341,45 @@ static uint32_t least_crowded_op(const struct painter *p)
     return quiet;
 }
 
+/* Runs that never leave get the last frames for themselves. Returns how many frames are left. */
+static uint32_t place_residents(struct painter *p, uint32_t limit, uint32_t *unplaced)
+{
+    uint32_t n = p->prep->problem->op_count;
+
+    for (uint32_t r = 0; r < p->runs.count; r++) {
+        struct spill_run *run = &p->runs.list[r];
+
+        if (run->length < n)
+            continue;
+        run->placed = run->count < limit ? run->count : limit;
+        limit -= run->placed;
+        for (uint32_t i = 0; i < run->placed; i++)
+            p->plan->frame_of[run->page + i] = limit + i;
+        *unplaced += run->count - run->placed;
+    }
+    return limit;
+}
+
 /* One attempt in the present order. UNPLACED: pages that found no frame. */
 static bool paint(struct painter *p, uint32_t limit, uint32_t *unplaced)
 {
+    uint32_t n = p->prep->problem->op_count;
+
     spill_arena_free(&p->brush);
     p->shelf_count = p->shelf_room = 0;
     if (!grow(p))
         return false;
-    p->shelves[0].frame_count = limit;
-    p->shelf_count = limit > 0;
     *unplaced = 0;
     for (uint32_t page = 0; page < p->prep->page_total; page++)
         p->plan->frame_of[page] = SPILL_NO_FRAME;
+    limit = place_residents(p, limit, unplaced);
+    p->shelves[0].frame_count = limit;
+    p->shelf_count = limit > 0;
     for (uint32_t i = 0; i < p->runs.count; i++) {
         const struct spill_run *run = &p->runs.list[p->order[i]];
 
+        if (run->length >= n)
+            continue;
         if (!place_run(p, p->order[i]))
             return false;
         *unplaced += run->count - run->placed;
@@ -418,6 +465,14 @@ enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spil
 
     p.arena = &scratch;
     if (spill_runs_build(&p.runs, prep, plan, when, &scratch)) {
+        p.part_words = (p.runs.words + 63) / 64;
+        for (uint32_t r = 0; r < p.runs.count; r++) {
+            struct spill_run *run = &p.runs.list[r];
+
+            for (uint32_t w = run->word_first; w < run->word_end; w++)
+                if (run->map[w] != 0)
+                    run->parts |= UINT64_C(1) << w / p.part_words;
+        }
         p.order = spill_arena_alloc(&scratch, p.runs.count, sizeof(uint32_t));
         if (p.order != NULL)
             status = attempts(&p, limit, unplaced);

@@ -27,6 +27,7 @@ struct spill_run {
     uint32_t length;               /* ops it stays */
     uint32_t word_first, word_end; /* all words of MAP outside are zero */
     uint64_t *map;                 /* one bit an op: where it stays */
+    uint64_t parts;                /* one bit for each 64th of the cycle, by whole words of MAP */
 };
 
 struct spill_runs {
