@@ -22,7 +22,7 @@ $(unit_bin): $(O)/%: $(O)/obj/%.o $(O)/libspilltest.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -lcmocka -ldl -lpthread -lm
 
-$(cu_bin): $(O)/%: %.cu | simgpu
+$(cu_bin): $(O)/%: %.cu $(O)/simgpu/simcc $(O)/simgpu/devrt.o | simgpu
 	@mkdir -p $(@D)
 	$(call say,SIMCC,$@)
 	$(Q)$(SIMCC) -O2 -o $@ $<

@@ -448,3 +448,116 @@ CASE(batch_of_copies)
     EQUAL(back[8], 0);
     EQUAL(back[15], 7);
 }
+
+// Boxes: pitch of a row, rows of a slice; positions and widths are in bytes where no array takes
+// part.
+CASE(malloc_3d_gives_a_pitch_and_the_asked_size)
+{
+    cudaPitchedPtr p;
+    OK(cudaMalloc3D(&p, make_cudaExtent(100, 5, 3)));
+    CHECK(p.pitch >= 100);
+    EQUAL(p.xsize, 100);
+    EQUAL(p.ysize, 5);
+    OK(cudaMemset(p.ptr, 1, p.pitch * 5 * 3));
+    OK(cudaFree(p.ptr));
+}
+
+static cudaMemcpy3DParms box_copy(cudaPitchedPtr from, cudaPitchedPtr to, cudaExtent extent,
+                                  cudaMemcpyKind kind)
+{
+    cudaMemcpy3DParms q = {};
+    q.srcPtr = from;
+    q.dstPtr = to;
+    q.extent = extent;
+    q.kind = kind;
+    return q;
+}
+
+CASE(runtime_copy_of_a_box)
+{
+    static unsigned char a[3][5][100], b[3][5][100];
+    for (int i = 0; i < 1500; i++)
+        a[0][0][i] = (unsigned char)(i * 7);
+    cudaExtent all = make_cudaExtent(100, 5, 3);
+    cudaPitchedPtr p, ha = make_cudaPitchedPtr(a, 100, 100, 5),
+                      hb = make_cudaPitchedPtr(b, 100, 100, 5);
+    OK(cudaMalloc3D(&p, all));
+    cudaMemcpy3DParms in = box_copy(ha, p, all, cudaMemcpyHostToDevice);
+    cudaMemcpy3DParms out = box_copy(p, hb, all, cudaMemcpyDeviceToHost);
+    OK(cudaMemcpy3D(&in));
+    OK(cudaMemcpy3D(&out));
+    CHECK(memcmp(a, b, sizeof a) == 0);
+}
+
+CASE(copy_of_a_box_at_positions)
+{
+    static unsigned char a[3][5][100], b[3][5][100];
+    memset(a, 9, sizeof a);
+    a[1][2][30] = 1;
+    a[2][3][39] = 2;
+    cudaExtent all = make_cudaExtent(100, 5, 3);
+    cudaPitchedPtr p;
+    cudaStream_t s;
+    OK(cudaStreamCreate(&s));
+    OK(cudaMalloc3D(&p, all));
+    OK(cudaMemset3D(p, 0, all));
+    cudaMemcpy3DParms in = box_copy(make_cudaPitchedPtr(a, 100, 100, 5), p,
+                                    make_cudaExtent(10, 2, 2), cudaMemcpyHostToDevice);
+    in.srcPos = make_cudaPos(30, 2, 1);
+    in.dstPos = make_cudaPos(0, 1, 0);
+    OK(cudaMemcpy3DAsync(&in, s));
+    cudaMemcpy3DParms out =
+        box_copy(p, make_cudaPitchedPtr(b, 100, 100, 5), all, cudaMemcpyDeviceToHost);
+    OK(cudaMemcpy3DAsync(&out, s));
+    OK(cudaStreamSynchronize(s));
+    EQUAL(b[0][1][0], 1);
+    EQUAL(b[0][1][1], 9);
+    EQUAL(b[1][2][9], 2);
+    EQUAL(b[1][2][10], 0);
+    EQUAL(b[0][0][0], 0);
+    EQUAL(b[2][1][0], 0);
+}
+
+CASE(memset_of_a_box)
+{
+    static unsigned char b[2][4][64];
+    cudaPitchedPtr p;
+    OK(cudaMalloc3D(&p, make_cudaExtent(64, 4, 2)));
+    OK(cudaMemset3D(p, 1, make_cudaExtent(64, 4, 2)));
+    OK(cudaMemset3DAsync(p, 7, make_cudaExtent(10, 2, 2), 0));
+    cudaMemcpy3DParms out = box_copy(p, make_cudaPitchedPtr(b, 64, 64, 4),
+                                     make_cudaExtent(64, 4, 2), cudaMemcpyDeviceToHost);
+    OK(cudaMemcpy3D(&out));
+    EQUAL(b[0][0][9], 7);
+    EQUAL(b[0][0][10], 1);
+    EQUAL(b[0][2][0], 1);
+    EQUAL(b[1][1][9], 7);
+    EQUAL(b[1][2][0], 1);
+}
+
+CASE(copy_of_a_rectangle_within_the_device)
+{
+    char *a, *b, host[8 * 16];
+    OK(cudaMalloc(&a, 8 * 32));
+    OK(cudaMalloc(&b, 8 * 16));
+    OK(cudaMemset(b, 0, 8 * 16));
+    OK(cudaMemset(a, 5, 8 * 32));
+    OK(cudaMemcpy2DAsync(b + 4, 16, a, 32, 8, 8, cudaMemcpyDeviceToDevice, 0));
+    OK(cudaMemcpy(host, b, sizeof host, cudaMemcpyDeviceToHost));
+    EQUAL(host[3], 0);
+    EQUAL(host[4], 5);
+    EQUAL(host[11], 5);
+    EQUAL(host[12], 0);
+    EQUAL(host[7 * 16 + 11], 5);
+}
+
+CASE(set_bytes_only_of_the_value)
+{
+    // "value" is an int of which each byte gets the low eight bits.
+    unsigned char *p, got[2];
+    OK(cudaMalloc(&p, 2));
+    OK(cudaMemset(p, 0x1234, 2));
+    OK(cudaMemcpy(got, p, 2, cudaMemcpyDeviceToHost));
+    EQUAL(got[0], 0x34);
+    EQUAL(got[1], 0x34);
+}

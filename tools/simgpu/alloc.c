@@ -220,6 +220,8 @@ CUresult simgpu_cuMemFree_v2(CUdeviceptr ptr)
     CUresult result = simgpu_cuCtxSynchronize();
     if (result != CUDA_SUCCESS)
         return result;
+    if (simgpu_pool_keeps(ptr))
+        return CUDA_SUCCESS;
     simgpu_pool_forget(ptr);
     return simgpu_alloc_free(ptr);
 }

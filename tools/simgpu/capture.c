@@ -8,6 +8,8 @@
 #include "stream.h"
 
 struct simgpu_capture {
+    struct simgpu_capture *next; /* those that forbid unsafe calls, until they end */
+    const void *thread;          /* that began it */
     struct simgpu_graph *graph;
     struct simgpu_stream *origin;
     unsigned long long id;
@@ -16,7 +18,8 @@ struct simgpu_capture {
     bool invalid, over;
 };
 
-static unsigned int active_global; /* captures that forbid unsafe calls everywhere */
+static struct simgpu_capture *strict;
+static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static unsigned long long next_id;
 
 static void release(struct simgpu_capture *c)
@@ -85,6 +88,27 @@ void simgpu_capture_op(struct simgpu_op *op)
         s->capture->invalid = true;
 }
 
+CUresult simgpu_capture_node(struct simgpu_stream *s, CUgraphNodeType type, struct simgpu_op *op,
+                             struct simgpu_graph *child)
+{
+    struct simgpu_node *node =
+        simgpu_graph_add(s->capture->graph, type, op, s->frontier.nodes, s->frontier.count);
+    if (node == NULL) {
+        simgpu_template_free(op);
+        if (child != NULL)
+            simgpu_graph_free(child);
+        s->capture->invalid = true;
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    node->child = child;
+    if (child != NULL)
+        child->child = true;
+    s->frontier.count = 0;
+    if (!frontier_add(&s->frontier, node))
+        s->capture->invalid = true;
+    return CUDA_SUCCESS;
+}
+
 CUresult simgpu_capture_record(struct simgpu_stream *s, struct simgpu_event *e)
 {
     simgpu_event_uncapture(e);
@@ -130,8 +154,20 @@ CUresult simgpu_capture_forbids(struct simgpu_stream *s)
         s->capture->invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    /* Without a stream: a call that waits for everything, or may. */
-    return s == NULL && active_global != 0 ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+    if (s != NULL || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_SUCCESS;
+    /* Without a stream: a call that waits for everything, or may. Other threads' captures count
+     * unless either side says that they do not. */
+    CUresult result = CUDA_SUCCESS;
+    for (struct simgpu_capture *c = strict; c != NULL; c = c->next) {
+        bool global = c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                      thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+        if (!global && c->thread != &thread_mode)
+            continue;
+        c->invalid = true;
+        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    return result;
 }
 
 /* The legacy stream would have to wait for a blocking stream that captures. */
@@ -164,7 +200,11 @@ CUresult simgpu_cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mod
     c->id = ++next_id;
     c->refs = 1;
     c->mode = mode;
-    active_global += mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    c->thread = &thread_mode;
+    if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
+        c->next = strict;
+        strict = c;
+    }
     s->capture = c;
     return CUDA_SUCCESS;
 }
@@ -202,7 +242,12 @@ CUresult simgpu_cuStreamEndCapture(CUstream stream, CUgraph *graph)
                 result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
         }
     }
-    active_global -= c->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    for (struct simgpu_capture **link = &strict; *link != NULL; link = &(*link)->next) {
+        if (*link == c) {
+            *link = c->next;
+            break;
+        }
+    }
     c->over = true;
     c->refs++;
     for (struct simgpu_stream *t = s->ctx->streams; t != NULL; t = t->next)
@@ -217,6 +262,16 @@ CUresult simgpu_cuStreamEndCapture(CUstream stream, CUgraph *graph)
     if (result != CUDA_SUCCESS)
         *graph = NULL;
     return result;
+}
+
+CUresult simgpu_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    if (mode == NULL || (unsigned int)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstreamCaptureMode previous = thread_mode;
+    thread_mode = *mode;
+    *mode = previous;
+    return CUDA_SUCCESS;
 }
 
 CUresult simgpu_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)

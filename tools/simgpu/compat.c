@@ -295,3 +295,43 @@ CUresult simgpu_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunctio
     *bytes = share > 1024 ? share - 1024 : 0;
     return CUDA_SUCCESS;
 }
+
+#if CUDA_VERSION >= 12030
+/* Edge data says more than "after" only for programmatic launches, which are not served. */
+static bool plain(const CUgraphEdgeData *data, size_t count)
+{
+    static const CUgraphEdgeData zero;
+    for (size_t i = 0; data != NULL && i < count; i++)
+        if (memcmp(&data[i], &zero, sizeof zero) != 0)
+            return false;
+    return true;
+}
+
+static void no_data(CUgraphEdgeData *data, const size_t *count)
+{
+    if (data != NULL && count != NULL)
+        memset(data, 0, *count * sizeof *data);
+}
+
+CUresult simgpu_cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from,
+                                          const CUgraphNode *to, const CUgraphEdgeData *data,
+                                          size_t count)
+{
+    return plain(data, count) ? simgpu_cuGraphAddDependencies(graph, from, to, count)
+                              : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult simgpu_cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
+                                   CUgraphEdgeData *data, size_t *count)
+{
+    no_data(data, count);
+    return simgpu_cuGraphGetEdges(graph, from, to, count);
+}
+
+CUresult simgpu_cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *before,
+                                              CUgraphEdgeData *data, size_t *count)
+{
+    no_data(data, count);
+    return simgpu_cuGraphNodeGetDependencies(node, before, count);
+}
+#endif

@@ -72,7 +72,8 @@ struct simgpu_device *simgpu_device_at(CUdevice dev);
 
 /* State of the call in progress; valid under the lock. */
 struct simgpu_call {
-    bool per_thread; /* a _ptsz/_ptds entry point: NULL stream means the per-thread one */
+    bool per_thread;  /* a _ptsz/_ptds entry point: NULL stream means the per-thread one */
+    uint64_t slow_ns; /* added to every operation that the call queues (SIMGPU_SLOW) */
     int depth;
 };
 extern struct simgpu_call simgpu_call;
@@ -101,6 +102,8 @@ void simgpu_report_mark(enum simgpu_api_id id);
 void simgpu_report_load(void);
 /* True if this call of function ID is to fail; RESULT then says with what. */
 bool simgpu_inject_fails(enum simgpu_api_id id, CUresult *result);
+/* How much longer the operations of this call of function ID take (SIMGPU_SLOW). */
+uint64_t simgpu_inject_slow(enum simgpu_api_id id);
 bool simgpu_inject_drops_wait(void);
 /* What of a device may be allocated now (SIMGPU_SHRINK); UINT64_MAX if all. */
 uint64_t simgpu_inject_capacity(void);

@@ -38,7 +38,7 @@ void simgpu_unlock(void)
 }
 
 /* False: the call is over and RESULT is its answer. */
-static bool call_begin(enum simgpu_api_id id, bool per_thread, bool *outer_per_thread,
+static bool call_begin(enum simgpu_api_id id, bool per_thread, struct simgpu_call *outer,
                        CUresult *result)
 {
     simgpu_lock();
@@ -51,9 +51,10 @@ static bool call_begin(enum simgpu_api_id id, bool per_thread, bool *outer_per_t
         simgpu_report_load();
     }
     /* A host function may call the driver from inside an operation; its mode must not leak out. */
-    *outer_per_thread = simgpu_call.per_thread;
+    *outer = simgpu_call;
     simgpu_call.per_thread = per_thread;
     simgpu_stats.calls[id]++;
+    simgpu_call.slow_ns = simgpu_inject_slow(id);
     simgpu_host_ns += simgpu_api[id].host_ns;
     if (simgpu_api[id].cls == SIMGPU_API_MEM)
         simgpu_stats.memory_calls++;
@@ -74,9 +75,9 @@ static bool call_begin(enum simgpu_api_id id, bool per_thread, bool *outer_per_t
     return true;
 }
 
-static CUresult call_end(bool outer_per_thread, CUresult result)
+static CUresult call_end(struct simgpu_call outer, CUresult result)
 {
-    simgpu_call.per_thread = outer_per_thread;
+    simgpu_call = outer;
     simgpu_unlock();
     return result;
 }
@@ -85,7 +86,7 @@ static CUresult call_end(bool outer_per_thread, CUresult result)
     SIMGPU_EXPORT CUresult CUDAAPI symbol(SIMGPU_PARAMS(__VA_ARGS__))                              \
     {                                                                                              \
         CUresult result;                                                                           \
-        bool outer;                                                                                \
+        struct simgpu_call outer;                                                                  \
         if (call_begin(SIMGPU_ID_##name, per_thread, &outer, &result))                             \
             result = simgpu_##name(SIMGPU_ARGS(__VA_ARGS__));                                      \
         return call_end(outer, result);                                                            \

@@ -11,9 +11,9 @@ struct exec {
     uint64_t magic;
     struct simgpu_graph *graph; /* same node indices as the graph it was made of */
     const struct simgpu_graph *origin;
-    size_t *order;
     struct simgpu_op
         *last; /* end of the previous launch: an executable graph never overlaps itself */
+    bool auto_free;
 };
 #define EXEC_MAGIC 0x53494d5f45584531ull
 
@@ -23,6 +23,7 @@ static struct exec *exec_of(CUgraphExec handle)
     return e != NULL && e->magic == EXEC_MAGIC ? e : NULL;
 }
 
+/* An order that respects the edges; false if there is none, or no memory. */
 static bool sort_nodes(const struct simgpu_graph *g, size_t *order)
 {
     char *placed = calloc(g->count + 1, 1);
@@ -46,7 +47,23 @@ static bool sort_nodes(const struct simgpu_graph *g, size_t *order)
     return n == g->count;
 }
 
-static CUresult instantiate(CUgraphExec *exec, CUgraph graph)
+static bool can_be_sorted(const struct simgpu_graph *g)
+{
+    size_t *order = calloc(g->count + 1, sizeof *order);
+    bool sorted = order != NULL && sort_nodes(g, order);
+    for (size_t i = 0; sorted && i < g->count; i++)
+        sorted = g->nodes[i]->child == NULL || can_be_sorted(g->nodes[i]->child);
+    free(order);
+    return sorted;
+}
+
+struct simgpu_graph *simgpu_exec_graph(CUgraphExec exec)
+{
+    const struct exec *e = exec_of(exec);
+    return e != NULL ? simgpu_graph_copy(e->graph) : NULL;
+}
+
+static CUresult instantiate(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
     const struct simgpu_graph *g = simgpu_graph_of(graph);
     if (exec == NULL || g == NULL)
@@ -57,12 +74,11 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph graph)
     e->magic = EXEC_MAGIC;
     e->graph = simgpu_graph_copy(g);
     e->origin = g;
-    e->order = calloc(g->count + 1, sizeof *e->order);
-    if (e->graph == NULL || e->order == NULL || !sort_nodes(e->graph, e->order)) {
+    e->auto_free = (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
+    if (e->graph == NULL || !can_be_sorted(e->graph)) {
         CUresult result = e->graph == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
         if (e->graph != NULL)
             simgpu_graph_free(e->graph);
-        free(e->order);
         free(e);
         return result;
     }
@@ -77,7 +93,7 @@ CUresult simgpu_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
                                      CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     if ((flags & ~known) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    return instantiate(exec, graph);
+    return instantiate(exec, graph, flags);
 }
 
 CUresult simgpu_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
@@ -85,7 +101,7 @@ CUresult simgpu_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
 {
     if (params == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = instantiate(exec, graph);
+    CUresult result = instantiate(exec, graph, params->flags);
     params->hErrNode_out = NULL;
     params->result_out =
         result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
@@ -99,7 +115,6 @@ CUresult simgpu_cuGraphExecDestroy(CUgraphExec exec)
         return CUDA_ERROR_INVALID_VALUE;
     simgpu_op_release(e->last);
     simgpu_graph_free(e->graph);
-    free(e->order);
     e->magic = 0;
     free(e);
     return CUDA_SUCCESS;
@@ -162,10 +177,11 @@ CUresult simgpu_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
     }
     if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    for (size_t i = 0; i < g->count; i++)
-        if (g->nodes[i]->op != NULL &&
-            replace(e->graph->nodes[i], simgpu_template_copy(g->nodes[i]->op)) != CUDA_SUCCESS)
-            return CUDA_ERROR_OUT_OF_MEMORY;
+    struct simgpu_graph *copy = simgpu_graph_copy(g);
+    if (copy == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    simgpu_graph_free(e->graph);
+    e->graph = copy;
     e->origin = g;
     return CUDA_SUCCESS;
 }
@@ -179,6 +195,55 @@ static CUresult run_nothing(struct simgpu_op *op, uint64_t *duration_ns)
 
 static const struct simgpu_op_type edge_type = {"graph edge", run_nothing, NULL, NULL};
 
+/* One operation a node, all after BEGIN; returns one after all of them, held. */
+static struct simgpu_op *launch_nodes(const struct simgpu_graph *g, struct simgpu_stream *s,
+                                      struct simgpu_op *begin, uint32_t *number)
+{
+    struct simgpu_op **ops = calloc(g->count + 1, sizeof(struct simgpu_op *));
+    size_t *order = calloc(g->count + 1, sizeof *order);
+    if (ops == NULL || order == NULL || !sort_nodes(g, order))
+        abort(); /* half a graph cannot be taken back */
+    for (size_t i = 0; i < g->count; i++) {
+        const struct simgpu_node *n = g->nodes[order[i]];
+        struct simgpu_op *op =
+            simgpu_op_new_apart(s, n->op != NULL ? n->op->type : &edge_type,
+                                n->op != NULL ? n->op->engine : SIMGPU_ENGINE_NONE, (*number)++);
+        if (op != NULL && n->op != NULL) {
+            op->u = n->op->u;
+            op->launch_name = n->op->launch_name;
+            if (n->op->type->copy != NULL && !n->op->type->copy(op, n->op))
+                op = NULL;
+        }
+        if (op == NULL)
+            abort();
+        simgpu_op_after(op, begin);
+        for (size_t k = 0; k < n->count; k++)
+            simgpu_op_after(op, ops[n->before[k]->index]);
+        ops[n->index] = simgpu_op_hold(op);
+        simgpu_op_submit(op);
+        if (n->child != NULL) {
+            ops[n->index] = launch_nodes(n->child, s, op, number);
+            simgpu_op_release(op);
+        }
+    }
+    /* The end of the outermost graph is in the stream's own order again. */
+    struct simgpu_op *end =
+        begin->apart ? simgpu_op_new_apart(s, &edge_type, SIMGPU_ENGINE_NONE, (*number)++)
+                     : simgpu_op_new(s, &edge_type, SIMGPU_ENGINE_NONE);
+    if (end == NULL)
+        abort();
+    simgpu_op_after(end, begin);
+    for (size_t i = 0; i < g->count; i++) {
+        simgpu_op_after(end, ops[i]);
+        simgpu_op_release(ops[i]);
+    }
+    simgpu_op_hold(end);
+    simgpu_op_submit(end);
+    free(order);
+    free(ops);
+    return end;
+}
+
 CUresult simgpu_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
     struct exec *e = exec_of(exec);
@@ -187,48 +252,29 @@ CUresult simgpu_cuGraphLaunch(CUgraphExec exec, CUstream stream)
         return CUDA_ERROR_INVALID_VALUE;
     if (s == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (s->capture != NULL)
-        return CUDA_ERROR_NOT_SUPPORTED; /* child graphs */
-    struct simgpu_op **ops = calloc(e->graph->count + 1, sizeof(struct simgpu_op *));
-    struct simgpu_op *begin = simgpu_op_new(s, &edge_type, SIMGPU_ENGINE_NONE);
-    if (ops == NULL || begin == NULL) {
-        free(ops);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (s->capture != NULL) {
+        struct simgpu_graph *child = simgpu_exec_graph(exec);
+        return child != NULL ? simgpu_capture_node(s, CU_GRAPH_NODE_TYPE_GRAPH, NULL, child)
+                             : CUDA_ERROR_OUT_OF_MEMORY;
     }
+    /* What the graph allocates and does not free has to be freed before it runs again. */
+    if (simgpu_graph_has(e->graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC) && !e->auto_free) {
+        simgpu_op_wait(e->last);
+        for (size_t i = 0; i < e->graph->count; i++)
+            if (e->graph->nodes[i]->op != NULL && simgpu_pool_lives(e->graph->nodes[i]->op))
+                return CUDA_ERROR_INVALID_VALUE;
+    }
+    struct simgpu_op *begin = simgpu_op_new(s, &edge_type, SIMGPU_ENGINE_NONE);
+    if (begin == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     simgpu_op_after(begin, e->last);
     simgpu_op_hold(begin);
     simgpu_op_submit(begin);
-    for (size_t i = 0; i < e->graph->count; i++) {
-        const struct simgpu_node *n = e->graph->nodes[e->order[i]];
-        struct simgpu_op *op = simgpu_op_new_apart(
-            s, n->op != NULL ? n->op->type : &edge_type,
-            n->op != NULL ? n->op->engine : SIMGPU_ENGINE_NONE, (uint32_t)n->index);
-        if (op != NULL && n->op != NULL) {
-            op->u = n->op->u;
-            op->launch_name = n->op->launch_name;
-            if (n->op->type->copy != NULL && !n->op->type->copy(op, n->op))
-                op = NULL;
-        }
-        if (op == NULL)
-            abort(); /* half a graph cannot be taken back */
-        simgpu_op_after(op, begin);
-        for (size_t k = 0; k < n->count; k++)
-            simgpu_op_after(op, ops[n->before[k]->index]);
-        ops[n->index] = simgpu_op_hold(op);
-        simgpu_op_submit(op);
-    }
-    struct simgpu_op *end = simgpu_op_new(s, &edge_type, SIMGPU_ENGINE_NONE);
-    if (end == NULL)
-        abort();
-    for (size_t i = 0; i < e->graph->count; i++) {
-        simgpu_op_after(end, ops[i]);
-        simgpu_op_release(ops[i]);
-    }
+    uint32_t number = 0; /* tells the nodes apart, of child graphs too */
+    struct simgpu_op *end = launch_nodes(e->graph, s, begin, &number);
     simgpu_op_release(begin);
     simgpu_op_release(e->last);
-    e->last = simgpu_op_hold(end);
-    simgpu_op_submit(end);
-    free(ops);
+    e->last = end;
     return CUDA_SUCCESS;
 }
 

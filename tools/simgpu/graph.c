@@ -56,6 +56,8 @@ struct simgpu_graph *simgpu_graph_new(void)
 static void node_free(struct simgpu_node *n)
 {
     simgpu_template_free(n->op);
+    if (n->child != NULL)
+        simgpu_graph_free(n->child);
     free(n->before);
     free(n->params);
     n->magic = 0;
@@ -124,11 +126,18 @@ struct simgpu_graph *simgpu_graph_copy(const struct simgpu_graph *from)
     for (size_t i = 0; i < from->count; i++) {
         const struct simgpu_node *n = from->nodes[i];
         struct simgpu_op *op = n->op != NULL ? simgpu_template_copy(n->op) : NULL;
-        if ((n->op != NULL && op == NULL) || simgpu_graph_add(g, n->type, op, NULL, 0) == NULL) {
-            simgpu_template_free(op);
+        struct simgpu_node *to =
+            n->op == NULL || op != NULL ? simgpu_graph_add(g, n->type, op, NULL, 0) : NULL;
+        if (to != NULL && n->child != NULL)
+            to->child = simgpu_graph_copy(n->child);
+        if (to == NULL || (to->child == NULL && n->child != NULL)) {
+            if (to == NULL)
+                simgpu_template_free(op);
             simgpu_graph_free(g);
             return NULL;
         }
+        if (to->child != NULL)
+            to->child->child = true;
     }
     for (size_t i = 0; i < from->count; i++)
         for (size_t k = 0; k < from->nodes[i]->count; k++)
@@ -150,7 +159,7 @@ CUresult simgpu_cuGraphCreate(CUgraph *graph, unsigned int flags)
 CUresult simgpu_cuGraphDestroy(CUgraph graph)
 {
     struct simgpu_graph *g = simgpu_graph_of(graph);
-    if (g == NULL)
+    if (g == NULL || g->child)
         return CUDA_ERROR_INVALID_VALUE;
     simgpu_graph_free(g);
     return CUDA_SUCCESS;
@@ -236,6 +245,83 @@ CUresult simgpu_cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgr
                                     size_t count)
 {
     return add(node, graph, before, count, CU_GRAPH_NODE_TYPE_EMPTY, NULL, CUDA_SUCCESS);
+}
+
+CUresult simgpu_cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph,
+                                         const CUgraphNode *before, size_t count, CUgraph child)
+{
+    const struct simgpu_graph *c = simgpu_graph_of(child);
+    /* As documented: a graph with allocation nodes cannot be a child. */
+    if (c == NULL || simgpu_graph_has(c, CU_GRAPH_NODE_TYPE_MEM_ALLOC) ||
+        simgpu_graph_has(c, CU_GRAPH_NODE_TYPE_MEM_FREE))
+        return c == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
+    struct simgpu_graph *copy = simgpu_graph_copy(c);
+    CUresult result = add(node, graph, before, count, CU_GRAPH_NODE_TYPE_GRAPH, NULL,
+                          copy != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+    if (result != CUDA_SUCCESS) {
+        if (copy != NULL)
+            simgpu_graph_free(copy);
+        return result;
+    }
+    copy->child = true;
+    simgpu_node_of(*node)->child = copy;
+    return CUDA_SUCCESS;
+}
+
+CUresult simgpu_cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *graph)
+{
+    const struct simgpu_node *n = simgpu_node_of(node);
+    if (n == NULL || n->child == NULL || graph == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *graph = (CUgraph)n->child;
+    return CUDA_SUCCESS;
+}
+
+bool simgpu_graph_has(const struct simgpu_graph *g, CUgraphNodeType type)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->nodes[i]->type == type ||
+            (g->nodes[i]->child != NULL && simgpu_graph_has(g->nodes[i]->child, type)))
+            return true;
+    return false;
+}
+
+CUresult simgpu_cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before,
+                                       size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+    struct simgpu_op *op = simgpu_template_new();
+    CUresult filled = op == NULL       ? CUDA_ERROR_OUT_OF_MEMORY
+                      : params == NULL ? CUDA_ERROR_INVALID_VALUE
+                                       : simgpu_pool_fill_alloc(op, params);
+    return add(node, graph, before, count, CU_GRAPH_NODE_TYPE_MEM_ALLOC, op, filled);
+}
+
+CUresult simgpu_cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before,
+                                      size_t count, CUdeviceptr ptr)
+{
+    struct simgpu_op *op = simgpu_template_new();
+    CUresult filled = op == NULL ? CUDA_ERROR_OUT_OF_MEMORY : simgpu_pool_fill_free(op, ptr);
+    return add(node, graph, before, count, CU_GRAPH_NODE_TYPE_MEM_FREE, op, filled);
+}
+
+CUresult simgpu_cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+    const struct simgpu_node *n = simgpu_node_of(node);
+    if (n == NULL || n->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC || params == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    simgpu_pool_show_alloc(n->op, params);
+    return CUDA_SUCCESS;
+}
+
+CUresult simgpu_cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *ptr)
+{
+    const struct simgpu_node *n = simgpu_node_of(node);
+    CUDA_MEM_ALLOC_NODE_PARAMS params;
+    if (n == NULL || n->type != CU_GRAPH_NODE_TYPE_MEM_FREE || ptr == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    simgpu_pool_show_alloc(n->op, &params);
+    *ptr = params.dptr;
+    return CUDA_SUCCESS;
 }
 
 CUresult simgpu_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from,

@@ -13,7 +13,8 @@ struct simgpu_node {
     uint64_t magic;
     struct simgpu_graph *graph;
     CUgraphNodeType type;
-    struct simgpu_op *op; /* a template; NULL for an empty node */
+    struct simgpu_op *op; /* a template; NULL for an empty node and for a child graph */
+    struct simgpu_graph *child;
     struct simgpu_node **before;
     size_t count, room;
     void **params; /* what cuGraphKernelNodeGetParams shows */
@@ -23,6 +24,7 @@ struct simgpu_node {
 
 struct simgpu_graph {
     uint64_t magic;
+    bool child; /* owned by a node: not the program's to destroy */
     struct simgpu_node **nodes;
     size_t count, room;
 };
@@ -31,6 +33,10 @@ struct simgpu_graph {
 struct simgpu_graph *simgpu_graph_new(void);
 void simgpu_graph_free(struct simgpu_graph *graph);
 struct simgpu_graph *simgpu_graph_copy(const struct simgpu_graph *graph);
+/* Whether any node, in child graphs too, is of TYPE. */
+bool simgpu_graph_has(const struct simgpu_graph *graph, CUgraphNodeType type);
+/* A copy of the graph that was instantiated, for a launch into a capturing stream. */
+struct simgpu_graph *simgpu_exec_graph(CUgraphExec exec);
 /* A node after COUNT others. Takes OP over. NULL if memory ran out. */
 struct simgpu_node *simgpu_graph_add(struct simgpu_graph *graph, CUgraphNodeType type,
                                      struct simgpu_op *op, struct simgpu_node *const *before,
@@ -48,6 +54,9 @@ struct simgpu_capture;
 struct simgpu_stream;
 struct simgpu_event;
 void simgpu_capture_op(struct simgpu_op *op);
+/* A node of a type that is not told by its operation. Takes OP and CHILD over, on failure too. */
+CUresult simgpu_capture_node(struct simgpu_stream *stream, CUgraphNodeType type,
+                             struct simgpu_op *op, struct simgpu_graph *child);
 CUresult simgpu_capture_record(struct simgpu_stream *stream, struct simgpu_event *event);
 CUresult simgpu_capture_wait(struct simgpu_stream *stream, struct simgpu_event *event);
 /* An error if a capture forbids a call that would wait or allocate now. */
@@ -65,6 +74,12 @@ CUresult simgpu_copy_fill(struct simgpu_op *op, const CUDA_MEMCPY3D *params);
 CUresult simgpu_copy_fill_line(struct simgpu_op *op, uint64_t dst, uint64_t src, size_t bytes,
                                bool *pageable);
 CUresult simgpu_set_fill(struct simgpu_op *op, const CUDA_MEMSET_NODE_PARAMS *params);
+/* Allocation nodes (pool.c): the memory is taken when the node is made. */
+CUresult simgpu_pool_fill_alloc(struct simgpu_op *op, CUDA_MEM_ALLOC_NODE_PARAMS *params);
+CUresult simgpu_pool_fill_free(struct simgpu_op *op, CUdeviceptr ptr);
+void simgpu_pool_show_alloc(const struct simgpu_op *op, CUDA_MEM_ALLOC_NODE_PARAMS *params);
+/* Before a launch: whether the allocations of OP's node, if it is one, still live. */
+bool simgpu_pool_lives(const struct simgpu_op *op);
 void simgpu_host_fill(struct simgpu_op *op, CUhostFn fn, void *data);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults on request: SIMGPU_FAIL="name:n[=CODE],name:*" and SIMGPU_DROP_WAIT=N. */
+/* Faults on request: SIMGPU_FAIL="name:n[=CODE],name:*", SIMGPU_SLOW="name:n[-m]=TIME",
+ * SIMGPU_DROP_WAIT=N and SIMGPU_SHRINK="n:SIZE". Several rules are separated by commas. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,12 +8,17 @@
 
 #define MAX_RULES 64
 
-static struct {
+struct rule {
     enum simgpu_api_id id;
-    uint64_t nth; /* 0: every call */
-    CUresult code;
-} rules[MAX_RULES];
-static size_t rule_count;
+    uint64_t first, last; /* calls, from 1 */
+    CUresult code;        /* SIMGPU_FAIL */
+    uint64_t slow_ns;     /* SIMGPU_SLOW */
+};
+struct rules {
+    struct rule at[MAX_RULES];
+    size_t count;
+};
+static struct rules failing, slow;
 static uint64_t dropped_wait;
 static uint64_t shrink_from, shrink_bytes = UINT64_MAX;
 
@@ -32,28 +38,67 @@ static CUresult parse_code(const char *text)
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static void add_rule(char *text)
+static bool parse_time(const char *text, uint64_t *ns)
 {
-    char *colon = strchr(text, ':'), *equals = strchr(text, '=');
-    if (equals != NULL)
-        *equals++ = '\0';
-    if (colon != NULL)
-        *colon++ = '\0';
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *end;
+    double number = strtod(text, &end);
+    for (size_t i = 0; end != text && number >= 0 && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) != 0)
+            continue;
+        *ns = (uint64_t)(number * units[i].ns);
+        return true;
+    }
+    return false;
+}
+
+/* "name:n", "name:n-m" or "name:*", then "=CODE" or "=TIME". */
+static void add_rule(struct rules *rules, const char *setting, char *text)
+{
+    char *calls = strchr(text, ':'), *value = strchr(text, '=');
+    struct rule r = {.first = 1, .last = 1};
+    if (value != NULL)
+        *value++ = '\0';
+    if (calls != NULL)
+        *calls++ = '\0';
+    if (calls != NULL && *calls == '*') {
+        r.last = UINT64_MAX;
+    } else if (calls != NULL) {
+        char *end;
+        r.first = r.last = strtoull(calls, &end, 10);
+        if (*end == '-')
+            r.last = strtoull(end + 1, NULL, 10);
+    }
+    if (rules == &failing)
+        r.code = value != NULL ? parse_code(value) : CUDA_ERROR_OUT_OF_MEMORY;
+    else if (value == NULL || !parse_time(value, &r.slow_ns))
+        simgpu_say("%s: %s needs a time such as 10ms", setting, text);
     for (int i = 0; i < SIMGPU_API_COUNT; i++) {
         if (strcmp(simgpu_api[i].name, text) != 0)
             continue;
-        rules[rule_count].id = (enum simgpu_api_id)i;
-        rules[rule_count].nth = colon == NULL ? 1 : *colon == '*' ? 0 : strtoull(colon, NULL, 10);
-        rules[rule_count].code = equals != NULL ? parse_code(equals) : CUDA_ERROR_OUT_OF_MEMORY;
-        rule_count++;
+        r.id = (enum simgpu_api_id)i;
+        rules->at[rules->count++] = r;
         return;
     }
-    simgpu_say("SIMGPU_FAIL: %s is not a served function (write the exported name)", text);
+    simgpu_say("%s: %s is not a served function (write the exported name)", setting, text);
+}
+
+static void load_rules(struct rules *rules, const char *setting)
+{
+    const char *text = getenv(setting);
+    char *copy = text != NULL ? strdup(text) : NULL, *save = NULL;
+    for (char *one = copy != NULL ? strtok_r(copy, ", ", &save) : NULL;
+         one != NULL && rules->count < MAX_RULES; one = strtok_r(NULL, ", ", &save))
+        add_rule(rules, setting, one);
+    free(copy);
 }
 
 void simgpu_inject_load(void)
 {
-    const char *text = getenv("SIMGPU_FAIL"), *wait = getenv("SIMGPU_DROP_WAIT");
+    const char *wait = getenv("SIMGPU_DROP_WAIT");
     dropped_wait = wait != NULL ? strtoull(wait, NULL, 10) : 0;
     const char *shrink = getenv("SIMGPU_SHRINK"),
                *size = shrink != NULL ? strchr(shrink, ':') : NULL;
@@ -61,22 +106,32 @@ void simgpu_inject_load(void)
         shrink_from = strtoull(shrink, NULL, 10);
     else if (shrink != NULL)
         simgpu_say("SIMGPU_SHRINK=%s is not of the form CALL:SIZE", shrink);
-    char *copy = text != NULL ? strdup(text) : NULL, *save = NULL;
-    for (char *one = copy != NULL ? strtok_r(copy, ", ", &save) : NULL;
-         one != NULL && rule_count < MAX_RULES; one = strtok_r(NULL, ", ", &save))
-        add_rule(one);
-    free(copy);
+    load_rules(&failing, "SIMGPU_FAIL");
+    load_rules(&slow, "SIMGPU_SLOW");
+}
+
+static const struct rule *rule_for(const struct rules *rules, enum simgpu_api_id id)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct rule *r = &rules->at[i];
+        if (r->id == id && simgpu_stats.calls[id] >= r->first && simgpu_stats.calls[id] <= r->last)
+            return r;
+    }
+    return NULL;
 }
 
 bool simgpu_inject_fails(enum simgpu_api_id id, CUresult *result)
 {
-    for (size_t i = 0; i < rule_count; i++) {
-        if (rules[i].id != id || (rules[i].nth != 0 && rules[i].nth != simgpu_stats.calls[id]))
-            continue;
-        *result = rules[i].code;
-        return true;
-    }
-    return false;
+    const struct rule *r = rule_for(&failing, id);
+    if (r != NULL)
+        *result = r->code;
+    return r != NULL;
+}
+
+uint64_t simgpu_inject_slow(enum simgpu_api_id id)
+{
+    const struct rule *r = rule_for(&slow, id);
+    return r != NULL ? r->slow_ns : 0;
 }
 
 bool simgpu_inject_drops_wait(void)

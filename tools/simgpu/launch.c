@@ -146,6 +146,8 @@ static CUresult launch(const CUDA_KERNEL_NODE_PARAMS *p, CUstream stream, bool c
     struct simgpu_stream *s = simgpu_stream_of(stream);
     if (s == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (s->ctx->device != simgpu_ctx_current()->device)
+        return CUDA_ERROR_INVALID_HANDLE; /* copies may, launches may not */
     if (s->legacy && simgpu_capture_forbids_legacy(s) != CUDA_SUCCESS)
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     struct simgpu_op filled;

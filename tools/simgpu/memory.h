@@ -75,6 +75,8 @@ bool simgpu_alloc_range(uint64_t address, uint64_t *base, uint64_t *bytes);
 
 /* pool.c: an allocation is gone, whoever freed it. */
 void simgpu_pool_forget(CUdeviceptr ptr);
+/* A free of memory that a graph still names: true, and it only counts as freed. */
+bool simgpu_pool_keeps(CUdeviceptr ptr);
 
 /* host.c */
 struct simgpu_host_range {

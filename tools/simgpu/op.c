@@ -117,6 +117,7 @@ static struct simgpu_op *make(struct simgpu_stream *stream, const struct simgpu_
     op->waiting = 1;
     op->id = ++next_id;
     op->ready_ns = simgpu_host_ns;
+    op->slow_ns = simgpu_call.slow_ns;
     stream->unfinished++;
     return op;
 }
@@ -183,6 +184,8 @@ static bool execute(struct simgpu_op *op)
         op->device->sticky = result;
         simgpu_stats.faults++;
     }
+    if (op->device->sticky == CUDA_SUCCESS)
+        duration += op->slow_ns;
     op->start_ns = simgpu_clock_book(op->device, op->engine, op->ready_ns, &duration);
     op->end_ns = op->start_ns + duration;
     op->done = true;

@@ -74,6 +74,7 @@ struct simgpu_op {
     bool done, captured;
     bool apart; /* of a graph: not part of the stream's own order */
     uint64_t id, ready_ns, start_ns, end_ns;
+    uint64_t slow_ns; /* how much longer than modelled it takes */
     union {
         struct simgpu_copy copy;
         struct simgpu_set set;

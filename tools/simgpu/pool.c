@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "graph.h"
 #include "memory.h"
 #include "op.h"
+#include "races.h"
 #include "stream.h"
 
 #define POOL_MAGIC 0x53494d5f504f4f4cull
@@ -27,6 +29,11 @@ struct taken { /* so that a free finds the pool */
     CUdeviceptr ptr;
     uint64_t bytes;
     struct pool *pool;
+    /* RATIONALE: the memory of an allocation node is taken when the node is made, because its
+     * address is told then, and kept until the last template or queued operation that names it is
+     * gone, as a graph's memory pool keeps it. In between it only counts as living or not. */
+    uint32_t nodes;
+    bool lives;
 };
 
 static struct pool standing[SIMGPU_MAX_DEVICES], *current[SIMGPU_MAX_DEVICES];
@@ -53,14 +60,8 @@ static struct pool *pool_of(CUmemoryPool handle)
     return p != NULL && p->magic == POOL_MAGIC ? p : NULL;
 }
 
-static CUresult take(struct pool *p, size_t bytes, struct simgpu_stream *s, CUdeviceptr *ptr)
+static CUresult take_now(struct pool *p, size_t bytes, CUdeviceptr *ptr)
 {
-    if (s == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (p == NULL || ptr == NULL || bytes == 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (s->capture != NULL)
-        return CUDA_ERROR_NOT_SUPPORTED; /* allocation nodes */
     struct taken *t = malloc(sizeof *t);
     CUresult result = t != NULL ? simgpu_alloc(p->device, bytes, ptr) : CUDA_ERROR_OUT_OF_MEMORY;
     if (t != NULL && result == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -71,12 +72,50 @@ static CUresult take(struct pool *p, size_t bytes, struct simgpu_stream *s, CUde
         free(t);
         return result;
     }
-    *t = (struct taken){all, *ptr, bytes, p};
+    *t = (struct taken){.next = all, .ptr = *ptr, .bytes = bytes, .pool = p};
     all = t;
     p->used += bytes;
     if (p->used > p->used_high)
         p->used_high = p->used;
     return CUDA_SUCCESS;
+}
+
+static CUresult take(struct pool *p, size_t bytes, struct simgpu_stream *s, CUdeviceptr *ptr)
+{
+    if (s == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (p == NULL || ptr == NULL || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (s->capture != NULL) {
+        CUDA_MEM_ALLOC_NODE_PARAMS params = {.bytesize = bytes};
+        params.poolProps.location.id = p->device->ordinal;
+        struct simgpu_op *op = simgpu_template_new();
+        CUresult filled =
+            op != NULL ? simgpu_pool_fill_alloc(op, &params) : CUDA_ERROR_OUT_OF_MEMORY;
+        if (filled != CUDA_SUCCESS) {
+            simgpu_template_free(op);
+            return filled;
+        }
+        *ptr = params.dptr;
+        return simgpu_capture_node(s, CU_GRAPH_NODE_TYPE_MEM_ALLOC, op, NULL);
+    }
+    return take_now(p, bytes, ptr);
+}
+static struct taken *find(CUdeviceptr ptr)
+{
+    struct taken *t = all;
+    while (t != NULL && t->ptr != ptr)
+        t = t->next;
+    return t;
+}
+
+bool simgpu_pool_keeps(CUdeviceptr ptr)
+{
+    struct taken *t = find(ptr);
+    if (t == NULL || t->nodes == 0)
+        return false;
+    t->lives = false;
+    return true;
 }
 
 void simgpu_pool_forget(CUdeviceptr ptr)
@@ -94,12 +133,105 @@ void simgpu_pool_forget(CUdeviceptr ptr)
 static CUresult run_free(struct simgpu_op *op, uint64_t *duration_ns)
 {
     *duration_ns = 0;
+    if (simgpu_pool_keeps((CUdeviceptr)(uintptr_t)op->u.any))
+        return CUDA_SUCCESS;
     simgpu_pool_forget((CUdeviceptr)(uintptr_t)op->u.any);
     simgpu_alloc_free((CUdeviceptr)(uintptr_t)op->u.any);
     return CUDA_SUCCESS;
 }
 
 static const struct simgpu_op_type free_type = {"free", run_free, NULL, NULL};
+
+static void poison_body(void *arg)
+{
+    const struct taken *t = arg;
+    uint32_t *word = (uint32_t *)(uintptr_t)t->ptr;
+    for (uint64_t i = 0; i < t->bytes / sizeof *word; i++)
+        word[i] = 0xfffda5a5;
+}
+
+static CUresult run_node(struct simgpu_op *op, uint64_t *duration_ns, bool lives)
+{
+    struct taken *t = op->u.any;
+    *duration_ns = 0;
+    t->lives = lives;
+    if (simgpu_races_on)
+        simgpu_races_range(t->ptr, t->bytes, true);
+    return simgpu_fault_guard(poison_body, t); /* nothing is kept from one launch to the next */
+}
+
+static CUresult run_alloc_node(struct simgpu_op *op, uint64_t *duration_ns)
+{
+    return run_node(op, duration_ns, true);
+}
+
+static CUresult run_free_node(struct simgpu_op *op, uint64_t *duration_ns)
+{
+    return run_node(op, duration_ns, false);
+}
+
+static void drop_node(struct simgpu_op *op)
+{
+    struct taken *t = op->u.any;
+    CUdeviceptr ptr = t->ptr;
+    if (--t->nodes != 0 || t->lives)
+        return; /* what lives on is freed by cuMemFree or cuMemFreeAsync */
+    simgpu_pool_forget(ptr);
+    simgpu_alloc_free(ptr);
+}
+
+static bool copy_node(struct simgpu_op *to, const struct simgpu_op *from)
+{
+    struct taken *t = from->u.any;
+    to->u.any = t;
+    t->nodes++;
+    return true;
+}
+
+static const struct simgpu_op_type alloc_node = {"allocation", run_alloc_node, drop_node,
+                                                 copy_node},
+                                   free_node = {"free node", run_free_node, drop_node, copy_node};
+
+CUresult simgpu_pool_fill_alloc(struct simgpu_op *op, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+    struct simgpu_device *d = simgpu_device_at(params->poolProps.location.id);
+    if (d == NULL || params->bytesize == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = take_now(current_pool(d), params->bytesize, &params->dptr);
+    if (result != CUDA_SUCCESS)
+        return result;
+    op->type = &alloc_node;
+    op->engine = SIMGPU_ENGINE_NONE;
+    op->u.any = all; /* the newest */
+    all->nodes = 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult simgpu_pool_fill_free(struct simgpu_op *op, CUdeviceptr ptr)
+{
+    struct taken *t = find(ptr);
+    if (t == NULL || t->nodes == 0)
+        return CUDA_ERROR_INVALID_VALUE; /* not of an allocation node */
+    op->type = &free_node;
+    op->engine = SIMGPU_ENGINE_NONE;
+    op->u.any = t;
+    t->nodes++;
+    return CUDA_SUCCESS;
+}
+
+void simgpu_pool_show_alloc(const struct simgpu_op *op, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+    const struct taken *t = op->u.any;
+    *params = (CUDA_MEM_ALLOC_NODE_PARAMS){.bytesize = t->bytes, .dptr = t->ptr};
+    params->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    params->poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    params->poolProps.location.id = t->pool->device->ordinal;
+}
+
+bool simgpu_pool_lives(const struct simgpu_op *op)
+{
+    return op->type == &alloc_node && ((const struct taken *)op->u.any)->lives;
+}
 
 CUresult simgpu_cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream stream)
 {
@@ -123,8 +255,15 @@ CUresult simgpu_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
         return CUDA_SUCCESS;
     if (!simgpu_alloc_range(ptr, &base, &bytes) || base != ptr)
         return CUDA_ERROR_INVALID_VALUE;
-    if (s->capture != NULL)
-        return CUDA_ERROR_NOT_SUPPORTED;
+    if (s->capture != NULL) {
+        struct simgpu_op *node = simgpu_template_new();
+        CUresult filled =
+            node != NULL ? simgpu_pool_fill_free(node, ptr) : CUDA_ERROR_OUT_OF_MEMORY;
+        if (filled == CUDA_SUCCESS)
+            return simgpu_capture_node(s, CU_GRAPH_NODE_TYPE_MEM_FREE, node, NULL);
+        simgpu_template_free(node);
+        return filled;
+    }
     struct simgpu_op *op = simgpu_op_new(s, &free_type, SIMGPU_ENGINE_NONE);
     if (op == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;

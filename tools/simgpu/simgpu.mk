@@ -7,8 +7,9 @@ simgpu_gen  := $(simgpu_obj)/gen
 simgpu_src  := $(wildcard $(simgpu_dir)/*.c) $(simgpu_dir)/fiber.S $(simgpu_gen)/unserved_stubs.c
 simgpu_objs := $(patsubst $(simgpu_dir)/%,$(simgpu_obj)/%.o,$(basename $(filter $(simgpu_dir)/%,$(simgpu_src)))) \
 	$(simgpu_gen)/unserved_stubs.o
-simgpu_rt_objs := $(patsubst $(simgpu_dir)/rt/%.c,$(simgpu_obj)/rt/%.o,$(wildcard $(simgpu_dir)/rt/*.c))
-simgpu_cppflags := -D_GNU_SOURCE -D__CUDA_API_VERSION_INTERNAL -I$(simgpu_dir) -I$(simgpu_gen) -isystem $(CUDA_INCLUDE)
+simgpu_rt_objs := $(patsubst $(simgpu_dir)/rt/%.c,$(simgpu_obj)/rt/%.o,$(wildcard $(simgpu_dir)/rt/*.c)) \
+	$(simgpu_gen)/per_thread.o
+simgpu_cppflags := -D_GNU_SOURCE -D__CUDA_API_VERSION_INTERNAL -I$(simgpu_dir) -I$(simgpu_dir)/rt -I$(simgpu_gen) -isystem $(CUDA_INCLUDE)
 simgpu_cflags   := -std=c11 -fPIC -fvisibility=hidden -fno-strict-aliasing -MMD -MP $(spill_warn)
 simgpu_generated := $(simgpu_gen)/lookup_table.inc $(simgpu_gen)/error_names.inc
 simgpu_headers  := $(patsubst $(simgpu_dir)/include/%,$(simgpu_out)/include/%,$(wildcard $(simgpu_dir)/include/*))
@@ -33,6 +34,10 @@ $(simgpu_gen)/lookup_table.inc: $(simgpu_dir)/lookup.awk $(simgpu_gen)/versions.
 	$(Q)awk -f $^ > $@
 
 $(simgpu_gen)/unserved_stubs.c: $(simgpu_dir)/unserved.awk $(simgpu_gen)/symbols.txt $(simgpu_dir)/api.def
+	$(Q)awk -f $^ > $@
+
+$(simgpu_gen)/per_thread.c: $(simgpu_dir)/per_thread.awk $(simgpu_dir)/include/simgpu_runtime.def
+	@mkdir -p $(@D)
 	$(Q)awk -f $^ > $@
 
 $(simgpu_gen)/error_names.inc: | cuda-headers

@@ -230,14 +230,3 @@ CUresult simgpu_cuStreamSynchronize(CUstream handle)
     struct simgpu_stream *s = simgpu_stream_of(handle);
     return s != NULL ? simgpu_stream_wait(s) : CUDA_ERROR_INVALID_HANDLE;
 }
-
-CUresult simgpu_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    if (mode == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUstreamCaptureMode previous = current;
-    current = *mode;
-    *mode = previous;
-    return CUDA_SUCCESS;
-}

@@ -32,7 +32,8 @@ class thread_group
     }
 
   protected:
-    __device__ __forceinline__ thread_group(unsigned int mask, unsigned int count, unsigned int rank)
+    __device__ __forceinline__ thread_group(unsigned int mask, unsigned int count,
+                                            unsigned int rank)
         : mask_(mask), count_(count), rank_(rank)
     {
     }
@@ -122,8 +123,9 @@ template <unsigned int N, class Parent = void> class thread_block_tile : public 
 
   public:
     __device__ __forceinline__ thread_block_tile()
-        : thread_group((N == 32 ? 0xffffffffu : ((1u << (N & 31)) - 1)) << (__simgpu_lane() & ~(N - 1)), N,
-                       __simgpu_lane() & (N - 1))
+        : thread_group((N == 32 ? 0xffffffffu : ((1u << (N & 31)) - 1))
+                           << (__simgpu_lane() & ~(N - 1)),
+                       N, __simgpu_lane() & (N - 1))
     {
         /* The last warp of a block may be short. */
         unsigned int threads = blockDim.x * blockDim.y * blockDim.z;
@@ -193,7 +195,8 @@ class grid_group
     }
     __device__ __forceinline__ unsigned long long size() const
     {
-        return (unsigned long long)gridDim.x * gridDim.y * gridDim.z * blockDim.x * blockDim.y * blockDim.z;
+        return (unsigned long long)gridDim.x * gridDim.y * gridDim.z * blockDim.x * blockDim.y *
+               blockDim.z;
     }
     __device__ __forceinline__ unsigned long long num_threads() const
     {
@@ -205,7 +208,8 @@ class grid_group
     }
     __device__ __forceinline__ unsigned long long block_rank() const
     {
-        return blockIdx.x + (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
+        return blockIdx.x + (unsigned long long)gridDim.x *
+                                (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
     }
     __device__ __forceinline__ unsigned long long thread_rank() const
     {
@@ -232,7 +236,8 @@ SIMGPU_D coalesced_group coalesced_threads()
     return coalesced_group(__activemask());
 }
 
-template <unsigned int N, class Parent> SIMGPU_D thread_block_tile<N, Parent> tiled_partition(const Parent &)
+template <unsigned int N, class Parent>
+SIMGPU_D thread_block_tile<N, Parent> tiled_partition(const Parent &)
 {
     return thread_block_tile<N, Parent>();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bfloat16: a storage type of two bytes. Arithmetic is done in float and rounded to nearest even after each
- * operation, as the documented intrinsics do. */
+/* bfloat16: a storage type of two bytes. Arithmetic is done in float and rounded to nearest even
+ * after each operation, as the documented intrinsics do. */
 #ifndef SIMGPU_CUDA_BF16_H
 #define SIMGPU_CUDA_BF16_H
 
@@ -41,13 +41,13 @@ struct alignas(4) __nv_bfloat162 {
 };
 
 #define SIMGPU_HALF_OP(op)                                                                         \
-    SIMGPU_HD __nv_bfloat16 operator op(__nv_bfloat16 a, __nv_bfloat16 b)                                                  \
+    SIMGPU_HD __nv_bfloat16 operator op(__nv_bfloat16 a, __nv_bfloat16 b)                          \
     {                                                                                              \
-        return __nv_bfloat16((float)a op (float)b);                                                        \
+        return __nv_bfloat16((float)a op(float) b);                                                \
     }                                                                                              \
-    SIMGPU_HD __nv_bfloat16 &operator op##=(__nv_bfloat16 &a, __nv_bfloat16 b)                                             \
+    SIMGPU_HD __nv_bfloat16 &operator op##=(__nv_bfloat16 &a, __nv_bfloat16 b)                     \
     {                                                                                              \
-        return a = __nv_bfloat16((float)a op (float)b);                                                    \
+        return a = __nv_bfloat16((float)a op(float) b);                                            \
     }
 SIMGPU_HALF_OP(+)
 SIMGPU_HALF_OP(-)
@@ -55,13 +55,13 @@ SIMGPU_HALF_OP(*)
 SIMGPU_HALF_OP(/)
 #undef SIMGPU_HALF_OP
 #define SIMGPU_HALF_CMP(op, name)                                                                  \
-    SIMGPU_HD bool operator op(__nv_bfloat16 a, __nv_bfloat16 b)                                                   \
+    SIMGPU_HD bool operator op(__nv_bfloat16 a, __nv_bfloat16 b)                                   \
     {                                                                                              \
-        return (float)a op (float)b;                                                               \
+        return (float)a op(float) b;                                                               \
     }                                                                                              \
-    SIMGPU_HD bool name(__nv_bfloat16 a, __nv_bfloat16 b)                                                          \
+    SIMGPU_HD bool name(__nv_bfloat16 a, __nv_bfloat16 b)                                          \
     {                                                                                              \
-        return (float)a op (float)b;                                                               \
+        return (float)a op(float) b;                                                               \
     }
 SIMGPU_HALF_CMP(<, __hlt)
 SIMGPU_HALF_CMP(>, __hgt)

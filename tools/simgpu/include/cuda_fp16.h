@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* half: a storage type of two bytes. Arithmetic is done in float and rounded to nearest even after each
- * operation, as the documented intrinsics do. */
+/* half: a storage type of two bytes. Arithmetic is done in float and rounded to nearest even after
+ * each operation, as the documented intrinsics do. */
 #ifndef SIMGPU_CUDA_FP16_H
 #define SIMGPU_CUDA_FP16_H
 
@@ -25,14 +25,16 @@ struct __half {
 
     static __host__ __device__ __forceinline__ unsigned short round(float f)
     {
-        unsigned int u = __builtin_bit_cast(unsigned int, f), sign = u >> 16 & 0x8000, m = u & 0x7fffffff;
+        unsigned int u = __builtin_bit_cast(unsigned int, f), sign = u >> 16 & 0x8000,
+                     m = u & 0x7fffffff;
         if (m > 0x7f800000)
             return (unsigned short)0x7fff;
         if (m >= 0x47800000) /* 65536 and above, infinity included */
             return (unsigned short)(sign | 0x7c00);
         if (m < 0x38800000) { /* becomes subnormal or zero: let the float unit round at 2^-24 */
             float magic = __builtin_bit_cast(float, 0x3f000000u), a = __builtin_bit_cast(float, m);
-            return (unsigned short)(sign | (__builtin_bit_cast(unsigned int, a + magic) - 0x3f000000u));
+            return (unsigned short)(sign |
+                                    (__builtin_bit_cast(unsigned int, a + magic) - 0x3f000000u));
         }
         m += 0xfff + (m >> 13 & 1); /* to nearest even; may carry into the exponent, rightly */
         return (unsigned short)(sign | ((m - 0x38000000) >> 13));
@@ -54,13 +56,13 @@ struct alignas(4) __half2 {
 };
 
 #define SIMGPU_HALF_OP(op)                                                                         \
-    SIMGPU_HD __half operator op(__half a, __half b)                                                  \
+    SIMGPU_HD __half operator op(__half a, __half b)                                               \
     {                                                                                              \
-        return __half((float)a op (float)b);                                                        \
+        return __half((float)a op(float) b);                                                       \
     }                                                                                              \
-    SIMGPU_HD __half &operator op##=(__half &a, __half b)                                             \
+    SIMGPU_HD __half &operator op##=(__half &a, __half b)                                          \
     {                                                                                              \
-        return a = __half((float)a op (float)b);                                                    \
+        return a = __half((float)a op(float) b);                                                   \
     }
 SIMGPU_HALF_OP(+)
 SIMGPU_HALF_OP(-)
@@ -68,13 +70,13 @@ SIMGPU_HALF_OP(*)
 SIMGPU_HALF_OP(/)
 #undef SIMGPU_HALF_OP
 #define SIMGPU_HALF_CMP(op, name)                                                                  \
-    SIMGPU_HD bool operator op(__half a, __half b)                                                   \
+    SIMGPU_HD bool operator op(__half a, __half b)                                                 \
     {                                                                                              \
-        return (float)a op (float)b;                                                               \
+        return (float)a op(float) b;                                                               \
     }                                                                                              \
-    SIMGPU_HD bool name(__half a, __half b)                                                          \
+    SIMGPU_HD bool name(__half a, __half b)                                                        \
     {                                                                                              \
-        return (float)a op (float)b;                                                               \
+        return (float)a op(float) b;                                                               \
     }
 SIMGPU_HALF_CMP(<, __hlt)
 SIMGPU_HALF_CMP(>, __hgt)

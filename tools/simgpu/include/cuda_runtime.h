@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a .cu file compiled with simcc sees as cuda_runtime.h: the runtime API, the launch syntax, the
- * device language, and the C++ conveniences. */
+/* What a .cu file compiled with simcc sees as cuda_runtime.h: the runtime API, the launch syntax,
+ * the device language, and the C++ conveniences. */
 #ifndef SIMGPU_CUDA_RUNTIME_H
 #define SIMGPU_CUDA_RUNTIME_H
 
@@ -25,7 +25,11 @@
 
 #ifdef __CUDA__
 extern "C" unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0,
-                                                    void *stream = nullptr);
+                                                    void *stream = nullptr)
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    __asm__("__simgpuPushCallConfiguration_ptsz")
+#endif
+        ;
 #include "simgpu_device.h"
 #endif
 

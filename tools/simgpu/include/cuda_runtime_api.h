@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime API that the simulated GPU's libcudart serves, declared from its public documentation.
- * Programs compiled with simcc see this header in place of the toolkit's. */
+/* The runtime API that the simulated GPU's libcudart serves, declared from its public
+ * documentation. Programs compiled with simcc see this header in place of the toolkit's. */
 #ifndef SIMGPU_CUDA_RUNTIME_API_H
 #define SIMGPU_CUDA_RUNTIME_API_H
 
@@ -34,35 +34,35 @@ typedef struct CUmemPoolHandle_st *cudaMemPool_t;
 typedef void (*cudaHostFn_t)(void *userData);
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *userData);
 
-#define cudaStreamDefault         0x00
-#define cudaStreamNonBlocking     0x01
-#define cudaStreamLegacy          ((cudaStream_t)0x1)
-#define cudaStreamPerThread       ((cudaStream_t)0x2)
-#define cudaEventDefault          0x00
-#define cudaEventBlockingSync     0x01
-#define cudaEventDisableTiming    0x02
-#define cudaEventInterprocess     0x04
-#define cudaEventRecordDefault    0x00
-#define cudaEventRecordExternal   0x01
-#define cudaEventWaitDefault      0x00
-#define cudaEventWaitExternal     0x01
-#define cudaHostAllocDefault      0x00
-#define cudaHostAllocPortable     0x01
-#define cudaHostAllocMapped       0x02
-#define cudaHostAllocWriteCombined 0x04
-#define cudaHostRegisterDefault   0x00
-#define cudaHostRegisterPortable  0x01
-#define cudaHostRegisterMapped    0x02
-#define cudaHostRegisterIoMemory  0x04
-#define cudaHostRegisterReadOnly  0x08
-#define cudaMemAttachGlobal       0x01
-#define cudaMemAttachHost         0x02
-#define cudaDeviceScheduleAuto    0x00
-#define cudaDeviceScheduleSpin    0x01
-#define cudaDeviceScheduleYield   0x02
-#define cudaDeviceScheduleBlockingSync 0x04
-#define cudaDeviceMapHost         0x08
-#define cudaOccupancyDefault      0x00
+#define cudaStreamDefault                   0x00
+#define cudaStreamNonBlocking               0x01
+#define cudaStreamLegacy                    ((cudaStream_t)0x1)
+#define cudaStreamPerThread                 ((cudaStream_t)0x2)
+#define cudaEventDefault                    0x00
+#define cudaEventBlockingSync               0x01
+#define cudaEventDisableTiming              0x02
+#define cudaEventInterprocess               0x04
+#define cudaEventRecordDefault              0x00
+#define cudaEventRecordExternal             0x01
+#define cudaEventWaitDefault                0x00
+#define cudaEventWaitExternal               0x01
+#define cudaHostAllocDefault                0x00
+#define cudaHostAllocPortable               0x01
+#define cudaHostAllocMapped                 0x02
+#define cudaHostAllocWriteCombined          0x04
+#define cudaHostRegisterDefault             0x00
+#define cudaHostRegisterPortable            0x01
+#define cudaHostRegisterMapped              0x02
+#define cudaHostRegisterIoMemory            0x04
+#define cudaHostRegisterReadOnly            0x08
+#define cudaMemAttachGlobal                 0x01
+#define cudaMemAttachHost                   0x02
+#define cudaDeviceScheduleAuto              0x00
+#define cudaDeviceScheduleSpin              0x01
+#define cudaDeviceScheduleYield             0x02
+#define cudaDeviceScheduleBlockingSync      0x04
+#define cudaDeviceMapHost                   0x08
+#define cudaOccupancyDefault                0x00
 #define cudaOccupancyDisableCachingOverride 0x01
 
 enum cudaMemcpyKind {
@@ -92,11 +92,7 @@ enum cudaFuncCache {
     cudaFuncCachePreferEqual = 3
 };
 
-enum cudaLimit {
-    cudaLimitStackSize = 0,
-    cudaLimitPrintfFifoSize = 1,
-    cudaLimitMallocHeapSize = 2
-};
+enum cudaLimit { cudaLimitStackSize = 0, cudaLimitPrintfFifoSize = 1, cudaLimitMallocHeapSize = 2 };
 
 enum cudaStreamCaptureMode {
     cudaStreamCaptureModeGlobal = 0,
@@ -259,8 +255,44 @@ enum cudaGraphNodeType {
     cudaGraphNodeTypeMemset = 2,
     cudaGraphNodeTypeHost = 3,
     cudaGraphNodeTypeGraph = 4,
-    cudaGraphNodeTypeEmpty = 5
+    cudaGraphNodeTypeEmpty = 5,
+    cudaGraphNodeTypeMemAlloc = 10,
+    cudaGraphNodeTypeMemFree = 11
 };
+
+typedef struct cudaArray *cudaArray_t; /* never made: arrays are not served */
+
+struct cudaPitchedPtr {
+    void *ptr;
+    size_t pitch;
+    size_t xsize;
+    size_t ysize;
+};
+
+struct cudaExtent {
+    size_t width; /* bytes, without an array */
+    size_t height;
+    size_t depth;
+};
+
+struct cudaPos {
+    size_t x;
+    size_t y;
+    size_t z;
+};
+
+struct cudaMemcpy3DParms {
+    cudaArray_t srcArray;
+    struct cudaPos srcPos;
+    struct cudaPitchedPtr srcPtr;
+    cudaArray_t dstArray;
+    struct cudaPos dstPos;
+    struct cudaPitchedPtr dstPtr;
+    struct cudaExtent extent;
+    enum cudaMemcpyKind kind;
+};
+
+enum cudaGraphInstantiateFlags { cudaGraphInstantiateFlagAutoFreeOnLaunch = 1 };
 
 struct cudaKernelNodeParams {
     void *func;
@@ -324,8 +356,17 @@ typedef struct cudaLaunchConfig_st {
 #define SIMGPU_DV(value)
 #endif
 #define SIMGPU_RT(name, ...) cudaError_t CUDARTAPI name(__VA_ARGS__);
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#define SIMGPU_RT_PTSZ(name, ...) cudaError_t CUDARTAPI name(__VA_ARGS__) __asm__(#name "_ptsz");
+#define SIMGPU_RT_PTDS(name, ...) cudaError_t CUDARTAPI name(__VA_ARGS__) __asm__(#name "_ptds");
+#else
+#define SIMGPU_RT_PTSZ SIMGPU_RT
+#define SIMGPU_RT_PTDS SIMGPU_RT
+#endif
 #include "simgpu_runtime.def"
 #undef SIMGPU_RT
+#undef SIMGPU_RT_PTSZ
+#undef SIMGPU_RT_PTDS
 
 const char *CUDARTAPI cudaGetErrorName(cudaError_t error);
 const char *CUDARTAPI cudaGetErrorString(cudaError_t error);

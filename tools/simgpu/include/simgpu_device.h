@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device language. The built-in variables live in each device image (devrt.c); they are const here
- * because they never change during one thread's run, which lets the compiler keep them in registers. */
+/* The device language. The built-in variables live in each device image (devrt.c); they are const
+ * here because they never change during one thread's run, which lets the compiler keep them in
+ * registers. */
 #ifndef SIMGPU_DEVICE_H
 #define SIMGPU_DEVICE_H
 
@@ -26,9 +27,15 @@ __device__ int printf(const char *format, ...);
 }
 static const int warpSize = 32;
 
-SIMGPU_D void __threadfence() {}
-SIMGPU_D void __threadfence_block() {}
-SIMGPU_D void __threadfence_system() {}
+SIMGPU_D void __threadfence()
+{
+}
+SIMGPU_D void __threadfence_block()
+{
+}
+SIMGPU_D void __threadfence_system()
+{
+}
 SIMGPU_D void __trap()
 {
     __simgpu_stop(719);
@@ -100,7 +107,9 @@ SIMGPU_D unsigned long long __globaltimer()
 {
     return __simgpu_clock();
 }
-SIMGPU_D void __nanosleep(unsigned int) {}
+SIMGPU_D void __nanosleep(unsigned int)
+{
+}
 
 #include "simgpu_math.h"
 #include "simgpu_vector.h"

@@ -14,18 +14,21 @@ static inline cudaError_t cudaMallocPitch(T **ptr, size_t *pitch, size_t width, 
     return cudaMallocPitch((void **)(void *)ptr, pitch, width, height);
 }
 
-template <class T> static inline cudaError_t cudaMallocHost(T **ptr, size_t bytes, unsigned int flags = 0)
-{
-    return cudaHostAlloc((void **)(void *)ptr, bytes, flags);
-}
-
-template <class T> static inline cudaError_t cudaHostAlloc(T **ptr, size_t bytes, unsigned int flags)
+template <class T>
+static inline cudaError_t cudaMallocHost(T **ptr, size_t bytes, unsigned int flags = 0)
 {
     return cudaHostAlloc((void **)(void *)ptr, bytes, flags);
 }
 
 template <class T>
-static inline cudaError_t cudaMallocManaged(T **ptr, size_t bytes, unsigned int flags = cudaMemAttachGlobal)
+static inline cudaError_t cudaHostAlloc(T **ptr, size_t bytes, unsigned int flags)
+{
+    return cudaHostAlloc((void **)(void *)ptr, bytes, flags);
+}
+
+template <class T>
+static inline cudaError_t cudaMallocManaged(T **ptr, size_t bytes,
+                                            unsigned int flags = cudaMemAttachGlobal)
 {
     return cudaMallocManaged((void **)(void *)ptr, bytes, flags);
 }
@@ -64,19 +67,18 @@ static inline cudaError_t cudaMemcpyFromSymbol(void *dst, const T &symbol, size_
 }
 
 template <class T>
-static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t bytes,
-                                                  size_t offset = 0,
-                                                  enum cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                                                  cudaStream_t stream = 0)
+static inline cudaError_t
+cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t bytes, size_t offset = 0,
+                        enum cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0)
 {
     return cudaMemcpyToSymbolAsync((const void *)&symbol, src, bytes, offset, kind, stream);
 }
 
 template <class T>
-static inline cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t bytes,
-                                                    size_t offset = 0,
-                                                    enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                                                    cudaStream_t stream = 0)
+static inline cudaError_t
+cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t bytes, size_t offset = 0,
+                          enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                          cudaStream_t stream = 0)
 {
     return cudaMemcpyFromSymbolAsync(dst, (const void *)&symbol, bytes, offset, kind, stream);
 }
@@ -134,9 +136,8 @@ static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attri
 }
 
 template <class T>
-static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T func,
-                                                                        int block_size,
-                                                                        size_t dynamic)
+static inline cudaError_t
+cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T func, int block_size, size_t dynamic)
 {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)func, block_size,
                                                          dynamic);
@@ -157,6 +158,20 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *blo
     if (error == cudaSuccess)
         *grid = blocks * processors;
     return error;
+}
+
+static inline cudaPitchedPtr make_cudaPitchedPtr(void *ptr, size_t pitch, size_t xsize,
+                                                 size_t ysize)
+{
+    return {ptr, pitch, xsize, ysize};
+}
+static inline cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth)
+{
+    return {width, height, depth};
+}
+static inline cudaPos make_cudaPos(size_t x, size_t y, size_t z)
+{
+    return {x, y, z};
 }
 
 #endif

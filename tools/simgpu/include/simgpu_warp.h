@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Warp functions. All of them are one exchange: each lane of the mask lays down a value, all wait, all
- * see everything. */
+/* Warp functions. All of them are one exchange: each lane of the mask lays down a value, all wait,
+ * all see everything. */
 #ifndef SIMGPU_WARP_H
 #define SIMGPU_WARP_H
 
@@ -8,8 +8,8 @@ struct __simgpu_table {
     unsigned int participants;
     unsigned long long values[32];
 };
-extern "C" SIMGPU_HIDDEN __device__ const __simgpu_table *__simgpu_exchange(unsigned int mask,
-                                                                          unsigned long long value);
+extern "C" SIMGPU_HIDDEN __device__ const __simgpu_table *
+__simgpu_exchange(unsigned int mask, unsigned long long value);
 
 SIMGPU_D unsigned int __simgpu_lane()
 {
@@ -43,7 +43,8 @@ template <class T> SIMGPU_D T __shfl_sync(unsigned int mask, T v, int source, in
         __simgpu_exchange(mask, __simgpu_pack(v))->values[base + (source & (width - 1))]);
 }
 
-template <class T> SIMGPU_D T __shfl_up_sync(unsigned int mask, T v, unsigned int delta, int width = 32)
+template <class T>
+SIMGPU_D T __shfl_up_sync(unsigned int mask, T v, unsigned int delta, int width = 32)
 {
     unsigned int lane = __simgpu_lane();
     unsigned int from = (lane & (width - 1)) >= delta ? lane - delta : lane;

@@ -9,10 +9,22 @@
 #define SIMGPU_ALIGN(n)
 #endif
 #define SIMGPU_VECTORS(base, type, a2, a4)                                                         \
-    struct base##1 { type x; };                                                                    \
-    struct SIMGPU_ALIGN(a2) base##2 { type x, y; };                                                \
-    struct base##3 { type x, y, z; };                                                              \
-    struct SIMGPU_ALIGN(a4) base##4 { type x, y, z, w; };                                          \
+    struct base##1                                                                                 \
+    {                                                                                              \
+        type x;                                                                                    \
+    };                                                                                             \
+    struct SIMGPU_ALIGN(a2) base##2                                                                \
+    {                                                                                              \
+        type x, y;                                                                                 \
+    };                                                                                             \
+    struct base##3                                                                                 \
+    {                                                                                              \
+        type x, y, z;                                                                              \
+    };                                                                                             \
+    struct SIMGPU_ALIGN(a4) base##4                                                                \
+    {                                                                                              \
+        type x, y, z, w;                                                                           \
+    };                                                                                             \
     typedef struct base##1 base##1;                                                                \
     typedef struct base##2 base##2;                                                                \
     typedef struct base##3 base##3;                                                                \
@@ -45,13 +57,15 @@ struct dim3 {
 #ifdef __CUDA__
     __attribute__((host)) __attribute__((device))
 #endif
-    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z)
+    constexpr dim3(uint3 v)
+        : x(v.x), y(v.y), z(v.z)
     {
     }
 #ifdef __CUDA__
     __attribute__((host)) __attribute__((device))
 #endif
-    constexpr operator uint3() const
+    constexpr
+    operator uint3() const
     {
         return uint3{x, y, z};
     }

@@ -5,7 +5,8 @@
 
 #include "rt.h"
 
-struct simgpu_rt_driver simgpu_rt_driver;
+struct simgpu_rt_driver simgpu_rt_driver[2];
+_Thread_local unsigned int simgpu_rt_per_thread;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cudaError_t loaded = cudaErrorInitializationError;
@@ -23,16 +24,19 @@ static void load(void)
     if (symbol == NULL)
         return;
     memcpy(&find, &symbol, sizeof find);
+    static const cuuint64_t forms[] = {CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+                                       CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM};
+    /* No function has a per-thread form of an older ABI than 7.0. */
+    CUdriverProcAddressQueryResult status;
 #define DRIVER(name, version)                                                                      \
-    {                                                                                              \
+    for (int i = 0; i < 2; i++) {                                                                  \
         void *address = NULL;                                                                      \
-        CUdriverProcAddressQueryResult status;                                                     \
-        find(#name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, &status);                      \
-        memcpy(&DRV.name, &address, sizeof address);                                               \
+        find(#name, &address, i == 1 && version < 7000 ? 7000 : version, forms[i], &status);       \
+        memcpy(&simgpu_rt_driver[i].name, &address, sizeof address);                               \
     }
 #include "driver.def"
 #undef DRIVER
-    if (DRV.cuInit == NULL)
+    if (simgpu_rt_driver[0].cuInit == NULL)
         return;
     CUresult result = DRV.cuInit(0);
     loaded = simgpu_rt_result(result);

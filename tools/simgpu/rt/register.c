@@ -207,6 +207,16 @@ SIMGPU_RT_EXPORT unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block,
     return 0;
 }
 
+/* Of programs compiled for the per-thread default stream: clang 14 calls the plain cudaLaunchKernel
+ * for <<<>>> whatever the mode, so that the stream is made explicit here. */
+unsigned int __simgpuPushCallConfiguration_ptsz(dim3 grid, dim3 block, size_t shared, void *stream);
+SIMGPU_RT_EXPORT unsigned int __simgpuPushCallConfiguration_ptsz(dim3 grid, dim3 block,
+                                                                 size_t shared, void *stream)
+{
+    return __cudaPushCallConfiguration(grid, block, shared,
+                                       stream != NULL ? stream : cudaStreamPerThread);
+}
+
 SIMGPU_RT_EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
                                                         void *stream)
 {

@@ -19,8 +19,11 @@ struct simgpu_rt_driver {
 #include "driver.def"
 #undef DRIVER
 };
-extern struct simgpu_rt_driver simgpu_rt_driver;
-#define DRV simgpu_rt_driver
+/* The table in use: the second, within a function for the per-thread default stream, holds the
+ * driver's _ptsz and _ptds forms. */
+extern struct simgpu_rt_driver simgpu_rt_driver[2];
+extern _Thread_local unsigned int simgpu_rt_per_thread;
+#define DRV simgpu_rt_driver[simgpu_rt_per_thread]
 
 /* The driver is up; with CONTEXT the current device's context is current too. */
 cudaError_t simgpu_rt_ready(bool context);

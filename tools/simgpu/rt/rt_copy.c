@@ -99,6 +99,53 @@ SIMGPU_RT_EXPORT cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const v
     return SIMGPU_RT_CALL(cuMemcpy2DAsync(&r, stream));
 }
 
+static cudaError_t box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *out)
+{
+    if (p == NULL || p->srcPtr.ptr == NULL || p->dstPtr.ptr == NULL || p->srcArray != NULL ||
+        p->dstArray != NULL)
+        return cudaErrorInvalidValue;
+    if (bad_kind(p->kind))
+        return cudaErrorInvalidMemcpyDirection;
+    if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch)
+        return cudaErrorInvalidPitchValue;
+    *out = (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                           .srcDevice = (CUdeviceptr)p->srcPtr.ptr,
+                           .srcPitch = p->srcPtr.pitch,
+                           .srcHeight = p->srcPtr.ysize,
+                           .srcXInBytes = p->srcPos.x,
+                           .srcY = p->srcPos.y,
+                           .srcZ = p->srcPos.z,
+                           .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                           .dstDevice = (CUdeviceptr)p->dstPtr.ptr,
+                           .dstPitch = p->dstPtr.pitch,
+                           .dstHeight = p->dstPtr.ysize,
+                           .dstXInBytes = p->dstPos.x,
+                           .dstY = p->dstPos.y,
+                           .dstZ = p->dstPos.z,
+                           .WidthInBytes = p->extent.width,
+                           .Height = p->extent.height,
+                           .Depth = p->extent.depth};
+    return cudaSuccess;
+}
+
+SIMGPU_RT_EXPORT cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *params)
+{
+    CUDA_MEMCPY3D b;
+    SIMGPU_RT_READY(true);
+    cudaError_t error = box(params, &b);
+    return error != cudaSuccess ? simgpu_rt_done(error) : SIMGPU_RT_CALL(cuMemcpy3D(&b));
+}
+
+SIMGPU_RT_EXPORT cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *params,
+                                               cudaStream_t stream)
+{
+    CUDA_MEMCPY3D b;
+    SIMGPU_RT_READY(true);
+    cudaError_t error = box(params, &b);
+    return error != cudaSuccess ? simgpu_rt_done(error)
+                                : SIMGPU_RT_CALL(cuMemcpy3DAsync(&b, stream));
+}
+
 /* Peers are addressed by their primary contexts. */
 static CUresult contexts(int a, int b, CUcontext *ca, CUcontext *cb)
 {
@@ -226,4 +273,25 @@ SIMGPU_RT_EXPORT cudaError_t cudaMemset2DAsync(void *ptr, size_t pitch, int valu
     SIMGPU_RT_READY(true);
     return SIMGPU_RT_CALL(
         cuMemsetD2D8Async((CUdeviceptr)ptr, pitch, (unsigned char)value, width, height, stream));
+}
+
+/* A box is set slice by slice. */
+SIMGPU_RT_EXPORT cudaError_t cudaMemset3D(struct cudaPitchedPtr ptr, int value,
+                                          struct cudaExtent extent)
+{
+    cudaError_t error = cudaSuccess;
+    for (size_t z = 0; error == cudaSuccess && z < extent.depth; z++)
+        error = cudaMemset2D((char *)ptr.ptr + z * ptr.pitch * ptr.ysize, ptr.pitch, value,
+                             extent.width, extent.height);
+    return error;
+}
+
+SIMGPU_RT_EXPORT cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr ptr, int value,
+                                               struct cudaExtent extent, cudaStream_t stream)
+{
+    cudaError_t error = cudaSuccess;
+    for (size_t z = 0; error == cudaSuccess && z < extent.depth; z++)
+        error = cudaMemset2DAsync((char *)ptr.ptr + z * ptr.pitch * ptr.ysize, ptr.pitch, value,
+                                  extent.width, extent.height, stream);
+    return error;
 }

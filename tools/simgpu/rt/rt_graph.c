@@ -92,6 +92,21 @@ SIMGPU_RT_EXPORT cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGr
     return SIMGPU_RT_CALL(cuGraphAddEmptyNode(node, graph, before, count));
 }
 
+SIMGPU_RT_EXPORT cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                                        const cudaGraphNode_t *before, size_t count,
+                                                        cudaGraph_t child)
+{
+    SIMGPU_RT_READY(true);
+    return SIMGPU_RT_CALL(cuGraphAddChildGraphNode(node, graph, before, count, child));
+}
+
+SIMGPU_RT_EXPORT cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node,
+                                                             cudaGraph_t *graph)
+{
+    SIMGPU_RT_READY(true);
+    return SIMGPU_RT_CALL(cuGraphChildGraphNodeGetGraph(node, graph));
+}
+
 SIMGPU_RT_EXPORT cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
                                                size_t *count)
 {

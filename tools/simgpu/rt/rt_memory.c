@@ -32,6 +32,18 @@ SIMGPU_RT_EXPORT cudaError_t cudaMallocPitch(void **ptr, size_t *pitch, size_t w
     return simgpu_rt_done(simgpu_rt_result(result));
 }
 
+SIMGPU_RT_EXPORT cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ptr, struct cudaExtent extent)
+{
+    struct cudaPitchedPtr p = {.xsize = extent.width, .ysize = extent.height};
+    if (ptr == NULL)
+        return simgpu_rt_done(cudaErrorInvalidValue);
+    cudaError_t error =
+        cudaMallocPitch(&p.ptr, &p.pitch, extent.width, extent.height * extent.depth);
+    if (error == cudaSuccess)
+        *ptr = p;
+    return error;
+}
+
 SIMGPU_RT_EXPORT cudaError_t cudaFree(void *ptr)
 {
     SIMGPU_RT_READY(true);
