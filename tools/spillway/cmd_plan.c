@@ -34,9 +34,10 @@ struct request {
 static const struct argp_option table[] = {
     {"gpu-mem", KEY_GPU_MEM, "SIZE", 0,
      "GPU memory to plan for (default: what the program had when it was profiled)", 1},
-    {"host-mem", KEY_HOST_MEM, "SIZE", 0, "Pinned host memory to plan for (default: all it takes)",
-     1},
-    {"method", KEY_METHOD, "NAME", 0, "Plan as another system would; --compare lists them", 1},
+    {"host-mem", KEY_HOST_MEM, "SIZE", 0,
+     "Pinned host memory to plan for (default: as much as it takes)", 1},
+    {"method", KEY_METHOD, "NAME", 0,
+     "Plan as another system would: a name in the table of --compare", 1},
     {"compare", KEY_COMPARE, NULL, 0, "All methods in one table", 2},
     {"curve", KEY_CURVE, NULL, 0,
      "Step time for 20 budgets, from the smallest possible one to all the memory needed", 2},

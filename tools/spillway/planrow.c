@@ -17,6 +17,9 @@ static enum spill_status open_problem(const struct spill_trace *trace, uint64_t 
 {
     /* Small buffers share pages that are no buffer's: their memory is never free. */
     uint64_t left = gpu_bytes > trace->small_bytes ? gpu_bytes - trace->small_bytes : 0;
+    /* More than all buffers is as good as all: the solver counts pages in 32 bits. */
+    uint64_t most = spill_planrow_most(trace) - trace->small_bytes;
+    left = left < most ? left : most;
     enum spill_status status = spill_fromtrace(trace, left, host_bytes, problem);
     if (status == SPILL_ERR_INVAL)
         spill_log(SPILL_LOG_ERROR, "nothing to plan: the trace has no operation");
