@@ -14,7 +14,7 @@ static struct spill_opcall side_op(CUstream stream, CUdeviceptr addr, uint32_t m
 static struct spill_opcall array_to_host(CUstream stream, uint64_t bytes, bool asynchronous)
 {
     struct spill_opcall op = side_op(stream, 0, 0, bytes);
-    op.to_host = asynchronous;
+    op.host_pending = asynchronous;
     return op;
 }
 

@@ -11,7 +11,7 @@ static size_t batch_cap;
 static struct spill_opcall batch_op(CUstream stream, size_t count, uint64_t bytes)
 {
     struct spill_opcall op = {.kind = SPILL_OPKIND_COPY, .stream = stream, .bytes = bytes};
-    op.to_host = true; /* it may be */
+    op.host_pending = true; /* it may be */
     if (count > UINT32_MAX || SPILL_HEAP_GROW(batch, batch_cap, count) != 0) {
         op.kind = SPILL_OPKIND_ALL;
         return op;

@@ -15,11 +15,12 @@ static struct spill_opcall copy_op(CUstream stream, CUdeviceptr dst, CUdeviceptr
 }
 
 static struct spill_opcall from_host(CUstream stream, CUdeviceptr dst, const void *src,
-                                     uint64_t bytes)
+                                     uint64_t bytes, bool asynchronous)
 {
     struct spill_opcall op = copy_op(stream, dst, 0, bytes);
     op.host_source = src;
     op.host_bytes = bytes;
+    op.host_pending = asynchronous;
     return op;
 }
 
@@ -27,7 +28,7 @@ static struct spill_opcall to_host(CUstream stream, CUdeviceptr src, uint64_t by
                                    bool asynchronous)
 {
     struct spill_opcall op = copy_op(stream, 0, src, bytes);
-    op.to_host = asynchronous;
+    op.host_pending = asynchronous;
     return op;
 }
 
@@ -37,7 +38,7 @@ static struct spill_opcall any_copy(CUstream stream, CUdeviceptr dst, CUdevicept
                                     uint64_t bytes, bool asynchronous)
 {
     struct spill_opcall op = copy_op(stream, dst, src, bytes);
-    op.to_host = asynchronous;
+    op.host_pending = asynchronous;
     op.host_source = spill_hostside_read(src, bytes);
     op.host_bytes = bytes;
     return op;
@@ -53,7 +54,7 @@ static struct spill_opcall box_copy(CUstream stream, CUdeviceptr dst, CUdevicept
                                     uint64_t bytes, bool asynchronous)
 {
     struct spill_opcall op = copy_op(stream, dst, src, bytes);
-    op.to_host = asynchronous;
+    op.host_pending = asynchronous;
     return op;
 }
 
@@ -140,7 +141,7 @@ DEVICE_ASYNC(cuMemcpyDtoDAsync_v2_ptsz, SPILL_STREAM_T)
 #define FROM_HOST(symbol, home)                                                                    \
     CUresult symbol(CUdeviceptr dst, const void *src, size_t bytes)                                \
     {                                                                                              \
-        SPILL_AROUND_WAIT(home, from_host(home, dst, src, bytes),                                  \
+        SPILL_AROUND_WAIT(home, from_host(home, dst, src, bytes, false),                           \
                           SPILL_REAL(symbol)(dst, src, bytes));                                    \
     }
 FROM_HOST(cuMemcpyHtoD_v2, SPILL_STREAM_L)
@@ -149,7 +150,7 @@ FROM_HOST(cuMemcpyHtoD_v2_ptds, SPILL_STREAM_T)
 #define FROM_HOST_ASYNC(symbol, home)                                                              \
     CUresult symbol(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream)               \
     {                                                                                              \
-        SPILL_AROUND(from_host(spill_around_stream(stream, home), dst, src, bytes),                \
+        SPILL_AROUND(from_host(spill_around_stream(stream, home), dst, src, bytes, true),          \
                      SPILL_REAL(symbol)(dst, src, bytes, stream));                                 \
     }
 FROM_HOST_ASYNC(cuMemcpyHtoDAsync_v2, SPILL_STREAM_L)

@@ -86,13 +86,32 @@ static bool repeats(const struct spill_recorder *rec, uint32_t period)
     uint32_t n = rec->record_count;
     if (stretch(rec, n - period, period) != stretch(rec, n - 2 * period, period))
         return false;
+    uint64_t sum = spill_border_sum(rec, period);
     if (rec->known_period != 0 && period % rec->known_period == 0 &&
-        spill_border_sum(rec, period) == period / rec->known_period * rec->known_sum)
+        sum == period / rec->known_period * rec->known_sum)
         return false; /* nothing but the iteration that is known, at whatever rotation */
+    for (uint32_t i = 0; i < rec->seen_count; i++)
+        if (rec->seen[i].times > SPILL_SHAPE_TIMES && period % rec->seen[i].period == 0 &&
+            sum == period / rec->seen[i].period * rec->seen[i].sum)
+            return false; /* a part that was planned again and again */
     /* A loop inside an iteration that allocates (an optimizer walking its parameters, a solver's
      * inner steps) repeats too; while allocations are recent, an iteration holds some. */
     return rec->last_alloc > n - period || rec->last_alloc == 0 ||
            n - rec->last_alloc >= 8 * period + 64;
+}
+
+bool spill_border_admit(struct spill_recorder *rec, uint32_t period)
+{
+    uint64_t sum = spill_border_sum(rec, period);
+    uint32_t i = 0;
+    while (i < rec->seen_count && (rec->seen[i].sum != sum || rec->seen[i].period != period))
+        i++;
+    if (i == rec->seen_count) {
+        if (rec->seen_count == SPILL_SHAPES)
+            return true;
+        rec->seen[rec->seen_count++] = (struct spill_shape){.sum = sum, .period = period};
+    }
+    return ++rec->seen[i].times <= SPILL_SHAPE_TIMES;
 }
 
 uint32_t spill_border_period(struct spill_recorder *rec)

@@ -55,6 +55,17 @@ struct spill_timer {
 
 struct spill_lastseen; /* border.c */
 
+#define SPILL_SHAPES 16 /* remembered */
+#define SPILL_SHAPE_TIMES                                                                          \
+    8 /* planned that often, an iteration is a part of something, not the whole */
+
+/* What an iteration does, whatever to (spill_border_sum), and how often it was planned. */
+struct spill_shape {
+    uint64_t sum;
+    uint32_t period;
+    uint32_t times;
+};
+
 struct spill_recorder {
     struct spill_logrec *records;
     size_t record_cap;
@@ -70,9 +81,11 @@ struct spill_recorder {
     uint64_t *powers;
     size_t power_cap;
     struct spill_lastseen *last_seen;
-    uint32_t last_alloc;   /* index + 1 of the last allocation or free; 0: none */
-    uint32_t marks[2];     /* record counts at the last two marks of the program */
-    uint32_t mark_count;   /* since the log began */
+    uint32_t last_alloc;                   /* index + 1 of the last allocation or free; 0: none */
+    uint32_t marks[2];                     /* record counts at the last two marks of the program */
+    uint32_t mark_count;                   /* since the log began */
+    struct spill_shape seen[SPILL_SHAPES]; /* iterations that were planned */
+    uint32_t seen_count;
     uint32_t known_period; /* records of an iteration that is not looked for; 0: none */
     uint64_t known_sum;    /* and its spill_border_sum */
     uint32_t open_record;  /* the op between begin and end */
@@ -100,6 +113,9 @@ uint32_t spill_border_period(struct spill_recorder *rec);
 /* The program marks an iteration's border here: the period, if what lies between the last three
  * marks is twice the same; 0 otherwise. Once there are that many marks, no other border counts. */
 uint32_t spill_border_mark(struct spill_recorder *rec);
+/* The last PERIOD records are about to be planned. False: this shape was planned too often, each
+ * time in vain; from now on it is not taken for an iteration. */
+bool spill_border_admit(struct spill_recorder *rec, uint32_t period);
 /* Identifies what the last PERIOD records do, at any rotation and at any addresses. */
 uint64_t spill_border_sum(const struct spill_recorder *rec, uint32_t period);
 /* Internal to recorder.c and border.c: enters the newest record. */

@@ -28,6 +28,16 @@ static struct site **by_number; /* number - 1 -> site */
 static size_t by_number_cap;
 static uint32_t site_count;
 
+/* libunwind's per-thread cache is torn down by a destructor that sanitizer-built hosts crash in. */
+static void forbid_caches(void *unwind)
+{
+    void **space = dlsym(unwind, "_ULx86_64_local_addr_space");
+    int (*set_policy)(void *, int) =
+        (int (*)(void *, int))dlsym(unwind, "_ULx86_64_set_caching_policy");
+    if (space != NULL && set_policy != NULL)
+        (void)set_policy(*space, 0); /* UNW_CACHE_NONE */
+}
+
 static backtrace_fn find_backtrace(void)
 {
     static backtrace_fn found;
@@ -36,6 +46,8 @@ static backtrace_fn find_backtrace(void)
         tried = 1;
         void *unwind = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
         found = unwind == NULL ? NULL : (backtrace_fn)dlsym(unwind, "unw_backtrace");
+        if (found != NULL)
+            forbid_caches(unwind);
         if (found == NULL)
             spill_log(SPILL_LOG_DEBUG, "no libunwind.so.8: traces will have no call sites");
     }

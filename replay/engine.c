@@ -40,14 +40,16 @@ static bool matches(const struct spill_engine *e, const struct spill_opcall *op,
 static void pin_buffer(struct spill_engine *e, uint32_t slot, enum spill_trace_pin reason)
 {
     struct spill_buf *buf = &e->dev.buffers.bufs[slot];
-    if (buf->pin != SPILL_TRACE_UNPINNED)
-        return;
-    if (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY)
+    bool planned = e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY;
+    if (buf->pin != SPILL_TRACE_UNPINNED && planned)
+        return; /* the plan keeps it resident */
+    if (planned)
         spill_engine_diverge(e, SPILL_REASON_NEW_PIN);
     struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
     struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
     CUresult result = spill_pager_ensure(&e->dev, &one);
-    buf->pin = reason;
+    if (buf->pin == SPILL_TRACE_UNPINNED)
+        buf->pin = reason;
     if (result != CUDA_SUCCESS)
         spill_log_once(SPILL_LOG_ERROR,
                        "buffers whose addresses are stored where no op shows them must stay "
@@ -124,7 +126,7 @@ static CUresult op_before(struct spill_opcall *op)
     if (e->state == SPILL_STATE_BROKEN)
         return e->broken;
     e->dev.op_number++;
-    if (op->to_host)
+    if (op->host_pending)
         note_to_host(e, op->stream);
     if (op->host_source != NULL && op->host_bytes <= STORED_SCAN_MAX)
         spill_access_stored(&e->dev.buffers, op->host_source, op->host_bytes, pin_stored, e);

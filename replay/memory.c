@@ -65,6 +65,9 @@ static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, 
     if (spill_bufmap_add(&dev->buffers, *addr, bytes, &slot) != SPILL_OK)
         goto err_range;
     dev->buffers.bufs[slot].plan_id = plan_id;
+    if (plan_id !=
+        SPILL_NO_PLAN) /* what was found of last iteration's instance holds of this one */
+        dev->buffers.bufs[slot].pin = e->perform.script->it.trace.buffers[plan_id].pin;
     if (e->recording)
         dev->buffers.bufs[slot].site = spill_stack_here();
     if (e->state == SPILL_STATE_RESIDENT) {

@@ -292,6 +292,8 @@ static void start_planning(struct spill_engine *e, uint32_t period)
         give_up(e);
         return;
     }
+    if (!spill_border_admit(&e->rec, period))
+        return;
     if (SPILL_CU(cuCtxSynchronize)() != CUDA_SUCCESS ||
         spill_contents_scan_slabs(&e->dev) != CUDA_SUCCESS ||
         spill_contents_scan_buffers(&e->dev, SCAN_BYTES) != CUDA_SUCCESS ||

@@ -33,8 +33,9 @@ struct spill_oprange {
 struct spill_opcall {
     enum spill_opkind kind;
     CUstream
-        stream;   /* never NULL: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD for the default streams */
-    bool to_host; /* asynchronous, and writes host memory that the program may read after a sync */
+        stream; /* never NULL: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD for the default streams */
+    bool host_pending; /* asynchronous, and reads or writes host memory that the program may use
+                          after it waited */
     /* kernels */
     CUfunction function;
     void **params;
