@@ -162,8 +162,8 @@ enum spill_status spill_job_draft(struct spill_job *job, uint32_t budget, enum s
     const struct spill_prep *prep = job->prep;
     struct spill_draft *draft = &job->draft;
     uint32_t *amount = spill_arena_alloc(job->arena, prep->gap_count, sizeof(uint32_t));
-    struct spill_select want = {
-        budget, spill_job_parks(prep, budget), host_pages(prep), prep->start, job->weight, 1.0};
+    struct spill_select want = {budget, spill_job_parks(prep, budget), host_pages(prep),
+                                job->weight, 1.0};
     enum spill_status status = SPILL_OK;
 
     if (amount == NULL)
@@ -177,7 +177,7 @@ enum spill_status spill_job_draft(struct spill_job *job, uint32_t budget, enum s
     else if (job->method != NULL)
         status = job->method->choose(prep, budget, want.parked, amount, job->arena);
     else
-        status = spill_select_cover(prep, &want, amount, job->arena);
+        status = spill_select_cover(prep, &want, amount);
     if (status == SPILL_OK)
         status = spill_draft_build(draft, prep, amount, job->arena);
     if (status == SPILL_OK)

@@ -1,96 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A gap's worth only falls while others are taken, because fewer ops are over the limit: so the
+ * gaps are kept in a heap by their last known worth, and only the best is looked at again (lazy
+ * greedy, Minoux 1978). */
 #include "solver/select.h"
 
 #include <math.h>
-#include <stdbool.h>
+
+#include "solver/ranges.h"
 
 struct cover {
     const struct spill_prep *prep;
     const struct spill_select *want;
     uint32_t *amount;
-    int64_t *excess; /* pages over the budget at each op */
-    uint32_t *away;  /* pages on the host while each op runs */
-    bool *closed;    /* gaps the host has no room for */
-    uint64_t *area;  /* prefix sums of weight over the ops that are over the budget */
+    struct spill_ranges excess; /* pages over the budget, of the ops that are */
+    struct spill_ranges away;   /* pages on the host while each op runs */
+    uint64_t *area;             /* Fenwick tree of weight over the ops over the budget */
+    double *factor;             /* worth of a gap's page for each ns of area */
+    double *key;                /* worth when last looked at */
+    uint32_t *heap;
+    uint32_t heap_count;
 };
 
-static uint64_t range_sum(const uint64_t *prefix, uint32_t n, uint32_t first, uint32_t count)
+static uint64_t area_before(const struct cover *c, uint32_t op)
 {
-    if (first + count <= n)
-        return prefix[first + count] - prefix[first];
-    return prefix[n] - prefix[first] + prefix[first + count - n];
+    uint64_t sum = 0;
+
+    for (; op > 0; op &= op - 1)
+        sum += c->area[op];
+    return sum;
 }
 
-static int64_t most_excess(const struct cover *c, const struct spill_gap *gap)
+static void area_change(struct cover *c, uint32_t op, uint64_t delta)
 {
-    uint32_t n = c->prep->problem->op_count, k = spill_cyclic_add(gap->out_op, 1, n);
-    int64_t most = 0;
-
-    for (uint32_t i = 0; i < gap->length; i++) {
-        if (c->excess[k] > most)
-            most = c->excess[k];
-        k = k + 1 == n ? 0 : k + 1;
-    }
-    return most;
+    for (op++; op <= c->prep->problem->op_count; op += op & (0u - op))
+        c->area[op] += delta;
 }
 
-static void sum_areas(struct cover *c)
+static uint64_t gap_area(const struct cover *c, const struct spill_gap *gap)
 {
-    uint32_t n = c->prep->problem->op_count;
+    uint32_t n = c->prep->problem->op_count, first = spill_cyclic_add(gap->out_op, 1, n);
+    uint32_t end = first + gap->length;
 
-    for (uint32_t k = 0; k < n; k++)
-        c->area[k + 1] = c->area[k] + (c->excess[k] > 0 ? c->want->weight[k] + 1 : 0);
+    if (end <= n)
+        return area_before(c, end) - area_before(c, first);
+    return area_before(c, n) - area_before(c, first) + area_before(c, end - n);
 }
 
-/* Worth of one page in the gap: time over the limit that it removes; less when the gap is too short
- * to hide the copies. */
-static double worth(const struct cover *c, uint32_t g)
+/* What does not change of a gap's worth: less when it is too short to hide its copies, more when
+ * its pages are small. Small pages cost less of the link than they free; the root keeps them from
+ * winning outright, since each is a copy of its own. */
+static double fixed_factor(const struct spill_prep *prep, double trust, uint32_t g)
 {
-    const struct spill_prep *prep = c->prep;
+    const struct spill_problem *p = prep->problem;
     const struct spill_gap *gap = &prep->gaps[g];
-    uint32_t n = prep->problem->op_count, first = spill_cyclic_add(gap->out_op, 1, n);
-    uint32_t left = prep->pages[gap->buffer] - c->amount[g];
-    double area = (double)range_sum(c->area, n, first, gap->length);
-    double time;
-    double copies, full, price;
+    uint32_t n = p->op_count, first = spill_cyclic_add(gap->out_op, 1, n);
+    uint32_t end = first + gap->length;
+    /* one more ns keeps gaps of no time usable */
+    double time =
+        1.0 + (double)(end <= n ? prep->start[end] - prep->start[first]
+                                : prep->start[n] - prep->start[first] + prep->start[end - n]);
+    double copies =
+        (double)(spill_link_ns(&p->out, p->page_bytes) + spill_link_ns(&p->in, p->page_bytes));
+    double full = (double)p->page_bytes * 1e9 / (double)p->out.bytes_per_s;
+    double price = (double)spill_link_ns(&p->out, p->buffers[gap->buffer].bytes);
 
-    if (left == 0 || area <= 0 || c->closed[g])
-        return 0;
-    /* op_start is itself a prefix sum; one more ns keeps gaps of no time usable */
-    time = 1 + (double)range_sum(c->want->op_start, n, first, gap->length);
-    copies = (double)(spill_link_ns(&prep->problem->out, prep->problem->page_bytes) +
-                      spill_link_ns(&prep->problem->in, prep->problem->page_bytes));
-    /* Small pages cost less of the link than they free; the root keeps them from winning outright,
-     * since each is a copy of its own. */
-    full = (double)prep->problem->page_bytes * 1e9 / (double)prep->problem->out.bytes_per_s;
-    price = (double)spill_link_ns(&prep->problem->out, prep->problem->buffers[gap->buffer].bytes);
-    area /= sqrt((price + 1) / (full * prep->pages[gap->buffer] + 1));
-    return area * (1.0 - c->want->trust + c->want->trust * time / (time + 4 * copies));
+    return (1.0 - trust + trust * time / (time + 4 * copies)) /
+           sqrt((price + 1) / (full * prep->pages[gap->buffer] + 1));
+}
+
+static bool before(const struct cover *c, uint32_t a, uint32_t b)
+{
+    return c->key[a] != c->key[b] ? c->key[a] > c->key[b] : a < b;
+}
+
+static void sift(struct cover *c, uint32_t at)
+{
+    for (;;) {
+        uint32_t best = at, child = 2 * at + 1, swap;
+
+        if (child < c->heap_count && before(c, c->heap[child], c->heap[best]))
+            best = child;
+        if (child + 1 < c->heap_count && before(c, c->heap[child + 1], c->heap[best]))
+            best = child + 1;
+        if (best == at)
+            return;
+        swap = c->heap[at];
+        c->heap[at] = c->heap[best];
+        c->heap[best] = swap;
+        at = best;
+    }
 }
 
 /* Pages the host can still take in the gap. They are there from out_op until use_op begins. */
-static uint32_t host_room(const struct cover *c, const struct spill_gap *gap)
+static uint32_t host_room(struct cover *c, const struct spill_gap *gap)
 {
-    uint32_t n = c->prep->problem->op_count, k = gap->out_op, most = 0;
+    int64_t most = spill_ranges_most(&c->away, gap->out_op, gap->length + 1);
+    int64_t room = (int64_t)c->want->host - c->want->parked - most;
 
-    for (uint32_t i = 0; i <= gap->length; i++) {
-        most = c->away[k] > most ? c->away[k] : most;
-        k = k + 1 == n ? 0 : k + 1;
-    }
-    return most + c->want->parked >= c->want->host ? 0 : c->want->host - c->want->parked - most;
+    return room <= 0 ? 0 : room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;
 }
 
 static void take(struct cover *c, uint32_t g, uint32_t pages)
 {
     const struct spill_gap *gap = &c->prep->gaps[g];
-    uint32_t n = c->prep->problem->op_count, k = gap->out_op;
+    uint32_t n = c->prep->problem->op_count, op;
 
-    for (uint32_t i = 0; i <= gap->length; i++) {
-        c->away[k] += pages;
-        if (i > 0)
-            c->excess[k] -= pages;
-        k = k + 1 == n ? 0 : k + 1;
-    }
+    spill_ranges_add(&c->away, gap->out_op, gap->length + 1, pages);
+    spill_ranges_add(&c->excess, spill_cyclic_add(gap->out_op, 1, n), gap->length, -(int64_t)pages);
+    while ((op = spill_ranges_take_low(&c->excess)) != UINT32_MAX)
+        area_change(c, op, 0 - (c->want->weight[op] + 1));
 }
 
 static bool cover_open(struct cover *c, struct spill_arena *arena)
@@ -98,14 +116,19 @@ static bool cover_open(struct cover *c, struct spill_arena *arena)
     const struct spill_prep *prep = c->prep;
     uint32_t n = prep->problem->op_count;
 
-    c->excess = spill_arena_alloc(arena, n, sizeof(int64_t));
-    c->away = spill_arena_alloc(arena, n, sizeof(uint32_t));
-    c->closed = spill_arena_alloc(arena, prep->gap_count, sizeof(bool));
     c->area = spill_arena_alloc(arena, (size_t)n + 1, sizeof(uint64_t));
-    if (arena->failed)
+    c->factor = spill_arena_alloc(arena, prep->gap_count, sizeof(double));
+    c->key = spill_arena_alloc(arena, prep->gap_count, sizeof(double));
+    c->heap = spill_arena_alloc(arena, prep->gap_count, sizeof(uint32_t));
+    if (!spill_ranges_open(&c->excess, n, arena) || !spill_ranges_open(&c->away, n, arena))
         return false;
-    for (uint32_t k = 0; k < n; k++)
-        c->excess[k] = (int64_t)prep->base[k] - c->want->parked - c->want->budget;
+    for (uint32_t k = 0; k < n; k++) {
+        spill_ranges_add(&c->excess, k, 1,
+                         (int64_t)prep->base[k] - c->want->parked - c->want->budget);
+        area_change(c, k, c->want->weight[k] + 1);
+    }
+    for (uint32_t op; (op = spill_ranges_take_low(&c->excess)) != UINT32_MAX;)
+        area_change(c, op, 0 - (c->want->weight[op] + 1));
     for (uint32_t g = 0; g < prep->gap_count; g++) {
         uint32_t room = c->amount[g] == 0 ? 0 : host_room(c, &prep->gaps[g]);
 
@@ -113,47 +136,68 @@ static bool cover_open(struct cover *c, struct spill_arena *arena)
         if (c->amount[g] > 0)
             take(c, g, c->amount[g]);
     }
+    for (uint32_t g = 0; g < prep->gap_count; g++) {
+        c->factor[g] = fixed_factor(prep, c->want->trust, g);
+        c->key[g] = (double)gap_area(c, &prep->gaps[g]) * c->factor[g];
+        c->heap[c->heap_count++] = g;
+    }
+    for (uint32_t i = c->heap_count / 2; i-- > 0;)
+        sift(c, i);
     return true;
 }
 
-enum spill_status spill_select_cover(const struct spill_prep *prep, const struct spill_select *want,
-                                     uint32_t *amount, struct spill_arena *arena)
+static void drop_top(struct cover *c)
 {
-    uint32_t n = prep->problem->op_count;
-    struct cover c = {.prep = prep, .want = want, .amount = amount};
+    c->heap[0] = c->heap[--c->heap_count];
+    sift(c, 0);
+}
 
-    if (!cover_open(&c, arena))
-        return SPILL_ERR_NOMEM;
-    for (;;) {
-        double best_worth = 0;
-        uint32_t best = UINT32_MAX, add, room;
+static enum spill_status cover(struct cover *c)
+{
+    uint32_t n = c->prep->problem->op_count;
+
+    while (area_before(c, n) > 0) {
+        const struct spill_gap *gap;
+        uint32_t g, add, room;
         int64_t most;
+        double now;
 
-        sum_areas(&c);
-        if (c.area[n] == 0)
-            return SPILL_OK;
-        for (uint32_t g = 0; g < prep->gap_count; g++) {
-            double value = worth(&c, g);
-
-            if (value > best_worth) {
-                best = g;
-                best_worth = value;
-            }
-        }
-        if (best == UINT32_MAX)
+        if (c->heap_count == 0)
             return SPILL_ERR_INFEASIBLE;
-        most = most_excess(&c, &prep->gaps[best]);
-        add = prep->pages[prep->gaps[best].buffer] - amount[best];
-        room = host_room(&c, &prep->gaps[best]);
-        if (most < add)
-            add = (uint32_t)most;
-        if (room < add)
-            add = room;
-        if (add == 0) {
-            c.closed[best] = true;
+        g = c->heap[0];
+        gap = &c->prep->gaps[g];
+        add = c->prep->pages[gap->buffer] - c->amount[g];
+        now = (double)gap_area(c, gap) * c->factor[g];
+        if (add == 0 || now <= 0) {
+            drop_top(c);
             continue;
         }
-        amount[best] += add;
-        take(&c, best, add);
+        if (now < c->key[g]) { /* it has fallen since: look at it again in its place */
+            c->key[g] = now;
+            sift(c, 0);
+            continue;
+        }
+        most = spill_ranges_most(&c->excess, spill_cyclic_add(gap->out_op, 1, n), gap->length);
+        room = host_room(c, gap);
+        add = most < add ? (uint32_t)most : add;
+        add = room < add ? room : add;
+        if (add == 0) {
+            drop_top(c);
+            continue;
+        }
+        c->amount[g] += add;
+        take(c, g, add);
     }
+    return SPILL_OK;
+}
+
+enum spill_status spill_select_cover(const struct spill_prep *prep, const struct spill_select *want,
+                                     uint32_t *amount)
+{
+    struct spill_arena scratch = {0};
+    struct cover c = {.prep = prep, .want = want, .amount = amount};
+    enum spill_status status = cover_open(&c, &scratch) ? cover(&c) : SPILL_ERR_NOMEM;
+
+    spill_arena_free(&scratch);
+    return status;
 }

@@ -9,18 +9,17 @@
 #include "solver/prep.h"
 
 struct spill_select {
-    uint32_t budget;          /* pages at every op */
-    uint32_t parked;          /* pages already kept on the host for good */
-    uint32_t host;            /* pages the host has room for */
-    const uint64_t *op_start; /* expected start of each op, op_count + 1 entries */
-    const uint64_t *weight;   /* worth of a page's absence at each op while it is over the limit */
-    double trust;             /* how strongly gaps too short for their copies are avoided */
+    uint32_t budget;        /* pages at every op */
+    uint32_t parked;        /* pages already kept on the host for good */
+    uint32_t host;          /* pages the host has room for */
+    const uint64_t *weight; /* worth of a page's absence at each op while it is over the limit */
+    double trust;           /* how strongly gaps too short for their copies are avoided */
 };
 
 /* Raises AMOUNT (gap_count entries, kept where already set) until no op is over the budget. Greedy
  * over gaps by area removed from above the limit, as G10 (MICRO'23) has it, but in parts of
  * buffers. SPILL_ERR_INFEASIBLE when even every gap in full is not enough. */
 enum spill_status spill_select_cover(const struct spill_prep *prep, const struct spill_select *want,
-                                     uint32_t *amount, struct spill_arena *arena);
+                                     uint32_t *amount);
 
 #endif
