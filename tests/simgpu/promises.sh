@@ -117,6 +117,18 @@ if compile clock clock.cu; then
     plain=$("$out/clock" | awk '$1 == "kernel" {print $2}')
     slow=$(SIMGPU_COSTS=$out/costs.txt "$out/clock" | awk '$1 == "kernel" {print $2}')
     if awk "BEGIN { exit !($slow > 5 * $plain) }"; then ok clock/costs; else bad clock/costs "$plain, $slow"; fi
+    # A slow copy, or a window of them; nothing else gets slower.
+    slow() { # name, SIMGPU_SLOW, row of clock, least, most
+        n=$(SIMGPU_SLOW=$2 "$out/clock" 2>&1 | awk -v row="$3" '$1 == row {print $2}')
+        if awk "BEGIN { exit !($n >= $4 && $n <= $5) }"; then ok "slow/$1"; else bad "slow/$1" "$n"; fi
+    }
+    slow the_first_copy cuMemcpyHtoDAsync_v2:1=10ms pinned_copy 11050 11060
+    slow not_the_next cuMemcpyHtoDAsync_v2:1=10ms one_direction_twice 2100 2125
+    slow a_window cuMemcpyHtoDAsync_v2:3-4=500us one_direction_twice 3100 3125
+    slow every_copy_back 'cuMemcpyDtoHAsync_v2:*=0.02s' both_directions 21050 21075
+    slow a_kernel 'cuLaunchKernel:3=1ms' kernel 1064 1072
+    got=$(SIMGPU_SLOW=cuMemcpyHtoDAsync_v2:1=soon "$out/clock" 2>&1 >/dev/null | head -1)
+    case $got in simgpu:*SIMGPU_SLOW*time*) ok slow/no_time ;; *) bad slow/no_time "$got" ;; esac
     SIMGPU_TIMELINE=$out/timeline.json "$out/clock" >/dev/null
     n=$(grep -c '"ph":"X"' "$out/timeline.json")
     if [ "$n" -ge 5 ] && [ "$(tail -1 "$out/timeline.json")" = ']}' ]; then ok clock/timeline; else bad clock/timeline "$n"; fi
