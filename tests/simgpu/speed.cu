@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the simulator itself is, in processor time, so that a busy machine hardly matters. Prints
-// "name value" lines; the launches are of an empty kernel of one thread.
+// How fast the simulator itself is, in processor time, so that a busy machine hardly matters.
+// Prints "name value" lines; the launches are of an empty kernel of one thread.
 #include <cuda_runtime.h>
 #include <cstdio>
 #include <ctime>
