@@ -28,3 +28,8 @@ $(cu_bin): $(O)/%: %.cu $(O)/simgpu/simcc $(O)/simgpu/devrt.o | simgpu
 	$(Q)$(SIMCC) -O2 -o $@ $<
 
 -include $(patsubst %.c,$(O)/obj/%.d,$(unit_src))
+
+## check-gpu: on this machine's GPU; T='PART...' for some (tests/gpu/README.md)
+.PHONY: check-gpu
+check-gpu: $(O)/libspillway.so $(O)/spillway
+	@BUILD='$(abspath $(O))' tests/gpu/run $(T) || [ $$? -eq 77 ]
