@@ -7,10 +7,23 @@
 #include "preload/base/trace.h"
 #include "tools/spillway/utf8text.h"
 
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 static void quote(FILE *out, const char *text, size_t len)
 {
     fputc('"', out);
     for (size_t i = 0; i < len;) {
+        size_t plain = 0;
+        while (i + plain < len && is_plain((unsigned char)text[i + plain]))
+            plain++;
+        if (plain > 0) {
+            fwrite(text + i, 1, plain, out);
+            i += plain;
+            continue;
+        }
         unsigned char c = (unsigned char)text[i];
         size_t bytes = spill_utf8_length(text + i, len - i);
         if (bytes == 0)

@@ -17,7 +17,7 @@ static enum spill_status open_problem(const struct spill_trace *trace, uint64_t 
 {
     /* Small buffers share pages that are no buffer's: their memory is never free. */
     uint64_t left = gpu_bytes > trace->small_bytes ? gpu_bytes - trace->small_bytes : 0;
-    /* More than all buffers is as good as all: the solver counts pages in 32 bits. */
+    /* More than enough is as good as enough: the solver counts pages in 32 bits. */
     uint64_t most = spill_planrow_most(trace) - trace->small_bytes;
     left = left < most ? left : most;
     enum spill_status status = spill_fromtrace(trace, left, host_bytes, problem);
@@ -117,5 +117,6 @@ uint64_t spill_planrow_most(const struct spill_trace *trace)
     uint64_t sum = trace->small_bytes + trace->page_bytes;
     for (uint32_t b = 0; b < trace->buffer_count; b++)
         sum += spill_idle_pages(trace, trace->buffers[b].bytes);
-    return sum;
+    /* Twice: the solver tries to leave part of a budget unused. */
+    return sum < UINT64_MAX / 2 ? 2 * sum : sum;
 }
