@@ -1,62 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/search.h"
 
+#include <math.h>
+
 #define RELAX_INSTANTS 300
 #define RELAX_ROUNDS   60
 #define TINY           4096 /* ops times gaps up to which everything below is tried unasked */
-#define POLISH_MOST    256  /* pieces: each is tried three times */
+#define WAYS_MOST      16
+#define POLISH_MOST    256 /* pieces: each is tried three times */
 
-/* Drafts for the whole budget in several ways, until one is as fast as can be; leaves the fastest
- * behind, and in START and job->recall how it was made. Pages called back late stay for less time,
- * so frames fit better: of two equally fast the late one is kept. */
-static enum spill_status first_draft(struct spill_job *job, uint32_t budget,
-                                     enum spill_start *start)
+/* One way of making drafts. */
+struct way {
+    enum spill_start start;
+    const struct spill_method *method; /* NULL: our own greedy choice */
+    enum spill_recall recall;
+    uint64_t step_ns; /* of its draft for the whole budget */
+};
+
+struct ways {
+    struct way list[WAYS_MOST];
+    uint32_t count, best;
+};
+
+static enum spill_status draft_way(struct spill_job *job, const struct way *way, uint32_t budget)
 {
-    static const enum spill_recall recalls[] = {SPILL_RECALL_HIDDEN, SPILL_RECALL_EAGER};
-    struct spill_draft best;
-    enum spill_recall best_recall = job->recall;
-    double bound = (double)job->prep->compute_ns;
-    bool found = false;
+    job->method = way->method;
+    job->recall = way->recall;
+    return spill_job_draft(job, budget, way->start);
+}
+
+static bool near_bound(const struct spill_job *job, uint64_t step_ns)
+{
+    double bound = fmax((double)job->prep->compute_ns, job->relax.bound_ns);
+
+    return (double)step_ns <= bound * 1.0003;
+}
+
+/* Adds a way with the time of its draft, unless one before it is as good as can be. The first of
+ * two equally good ways is kept: they are tried in the order in which frames fit best. */
+static enum spill_status try_way(struct spill_job *job, struct ways *ways, struct way way)
+{
+    struct spill_arena_block *mark = job->arena->blocks;
     enum spill_status status;
 
-    if (job->method != NULL)
-        return spill_job_draft(job, budget, SPILL_START_EMPTY);
-    for (int from = SPILL_START_EMPTY; from <= SPILL_START_RELAX; from++) {
-        if (from == SPILL_START_RELAX) {
+    if (ways->count > 0 && near_bound(job, ways->list[ways->best].step_ns))
+        return SPILL_OK;
+    status = draft_way(job, &way, job->prep->budget_pages);
+    way.step_ns = job->draft.outcome.step_ns;
+    spill_arena_release(job->arena, mark);
+    if (status == SPILL_ERR_INFEASIBLE && way.method != NULL)
+        return SPILL_OK; /* a method of others that does not fit */
+    if (status != SPILL_OK)
+        return status;
+    ways->list[ways->count] = way;
+    if (ways->count > 0 && way.step_ns + way.step_ns / 5000 < ways->list[ways->best].step_ns)
+        ways->best = ways->count;
+    ways->count++;
+    return SPILL_OK;
+}
+
+/* Our greedy choice, called back late (pages stay for less time, so frames fit better) and early;
+ * the relaxation's choice, and with it the bound; and what three other methods would move. */
+static enum spill_status gather_ways(struct spill_job *job, struct ways *ways)
+{
+    static const char *const others[] = {"autoswap-aoa", "g10", "fluid"};
+    enum spill_status status = SPILL_OK;
+
+    for (int from = SPILL_START_EMPTY; from <= SPILL_START_RELAX && status == SPILL_OK; from++) {
+        if (from == SPILL_START_RELAX && !near_bound(job, ways->list[ways->best].step_ns)) {
             job->relax = (struct spill_relax){.budget = job->prep->budget_pages,
                                               .parked = spill_job_parks(job->prep, 0),
                                               .instants = RELAX_INSTANTS,
                                               .rounds = RELAX_ROUNDS,
-                                              .target_ns = (double)best.outcome.step_ns};
+                                              .target_ns = (double)ways->list[ways->best].step_ns};
             status = spill_relax_solve(&job->relax, job->prep, job->arena);
-            if (status != SPILL_OK)
-                return status;
-            bound = job->relax.bound_ns;
         }
-        for (int i = 0; i < 2 && !(found && (double)best.outcome.step_ns <= bound * 1.0001); i++) {
-            job->recall = recalls[i];
-            status = spill_job_draft(job, budget, (enum spill_start)from);
-            if (status != SPILL_OK)
-                return status;
-            if (!found || job->draft.outcome.step_ns + job->draft.outcome.step_ns / 5000 <
-                              best.outcome.step_ns) {
-                best = job->draft;
-                best_recall = job->recall;
-                *start = (enum spill_start)from;
-                found = true;
-            }
-        }
-        if ((double)best.outcome.step_ns <= bound * 1.0001)
-            break;
+        for (int late = 1; late >= 0 && status == SPILL_OK; late--)
+            status = try_way(job, ways,
+                             (struct way){(enum spill_start)from, NULL,
+                                          late ? SPILL_RECALL_HIDDEN : SPILL_RECALL_EAGER, 0});
     }
-    job->draft = best;
-    job->recall = best_recall;
-    return SPILL_OK;
+    for (int i = 0; i < 6 && status == SPILL_OK; i++)
+        status = try_way(job, ways,
+                         (struct way){SPILL_START_EMPTY, spill_method_find(others[i / 2]),
+                                      i % 2 == 0 ? SPILL_RECALL_HIDDEN : SPILL_RECALL_EAGER, 0});
+    return status;
 }
 
 /* Looks for the plan in drafts that leave ever more of the budget unused: room for frames to fit
  * in. Begins with the draft at hand. GOOD: a step time that ends the search. */
-static enum spill_status try_cuts(struct spill_job *job, enum spill_start start, uint64_t good,
+static enum spill_status try_cuts(struct spill_job *job, const struct way *way, uint64_t good,
                                   uint32_t cut)
 {
     uint32_t budget = job->prep->budget_pages;
@@ -79,51 +112,57 @@ static enum spill_status try_cuts(struct spill_job *job, enum spill_start start,
             tries_after = tries_after < 1 ? tries_after : 1; /* little left to gain */
         cut += 1 + spare / 400 * (1 + try / 3) + (cut > spare / 20 ? cut / 3 : 0) + unplaced / 10;
         cut = cut < spare ? cut : spare;
-        status = spill_job_draft(job, budget - cut, start);
+        status = draft_way(job, way, budget - cut);
         if (status != SPILL_OK)
             return status;
     }
 }
 
-static enum spill_status search_own(struct spill_job *job)
+/* The best plan that one way leads to. */
+static enum spill_status search_way(struct spill_job *job, const struct way *way, uint64_t good)
 {
-    uint32_t budget = job->prep->budget_pages, cut;
-    uint32_t spare = budget - job->prep->least[job->prep->widest_op];
-    enum spill_start start = SPILL_START_EMPTY;
-    enum spill_status status = first_draft(job, budget, &start);
-    struct spill_draft full = job->draft;
+    uint32_t budget = job->prep->budget_pages;
+    uint32_t spare = budget - job->prep->least[job->prep->widest_op], cut = spare / 64;
+    enum spill_status status = SPILL_OK;
+
+    /* Where memory is not what limits the step, begin with a draft that leaves some. */
+    if (cut > 0)
+        status = draft_way(job, way, budget - cut);
+    if (status == SPILL_ERR_INFEASIBLE || cut == 0 || job->draft.outcome.step_ns > good) {
+        cut = 0;
+        status = draft_way(job, way, budget);
+    }
+    return status == SPILL_OK ? try_cuts(job, way, good, cut) : status;
+}
+
+/* The best way, and the next one when frames made that one much slower than its draft. */
+static enum spill_status search_ways(struct spill_job *job)
+{
+    struct ways ways = {.count = 0};
+    enum spill_status status = gather_ways(job, &ways);
     uint64_t good;
 
     if (status != SPILL_OK)
         return status;
-    good = full.outcome.step_ns + full.outcome.step_ns / 2000;
-    /* Where memory is not what limits the step, begin with a draft that leaves some. */
-    cut = spare / 64;
-    if (cut > 0)
-        status = spill_job_draft(job, budget - cut, start);
-    if (status != SPILL_OK)
-        return status;
-    if (job->draft.outcome.step_ns > good) {
-        job->draft = full;
-        cut = 0;
+    good = ways.list[ways.best].step_ns + ways.list[ways.best].step_ns / 2000;
+    for (int pass = 0; pass < 2 && ways.count > 0; pass++) {
+        uint32_t next = 0;
+
+        status = search_way(job, &ways.list[ways.best], good);
+        if (status != SPILL_OK || (job->found && job->best.plan.step_ns <= good + good / 200))
+            break;
+        ways.list[ways.best] = ways.list[--ways.count];
+        for (uint32_t i = 1; i < ways.count; i++)
+            if (ways.list[i].step_ns < ways.list[next].step_ns)
+                next = i;
+        ways.best = next;
     }
-    status = try_cuts(job, start, good, cut);
-    if (status != SPILL_OK || job->method != NULL || !job->found ||
-        job->best.plan.step_ns <= good + good / 200)
-        return status;
-    /* Frames cost much time: another way of calling back may suit them better. */
-    job->recall = job->recall == SPILL_RECALL_EAGER ? SPILL_RECALL_HIDDEN : SPILL_RECALL_EAGER;
-    status = spill_job_draft(job, budget, start);
-    return status == SPILL_OK ? try_cuts(job, start, good, 0) : status;
+    return status;
 }
 
-static bool near_bound(const struct spill_job *job)
+static bool done(const struct spill_job *job)
 {
-    double bound = (double)job->prep->compute_ns;
-
-    if (job->relax.bound_ns > bound)
-        bound = job->relax.bound_ns;
-    return job->found && (double)job->best.plan.step_ns <= bound * 1.0005;
+    return job->found && near_bound(job, job->best.plan.step_ns);
 }
 
 /* What other methods would move, scheduled and given frames as ours. */
@@ -131,21 +170,17 @@ static enum spill_status try_others(struct spill_job *job)
 {
     const struct spill_method *method;
 
-    for (uint32_t i = 0; (method = spill_method_at(i)) != NULL && !near_bound(job); i++) {
-        enum spill_status status;
+    for (uint32_t i = 0; (method = spill_method_at(i / 2)) != NULL && !done(job); i++) {
+        struct spill_arena_block *mark = job->arena->blocks;
+        const struct spill_piece *before = job->best.pieces;
+        struct way way = {SPILL_START_EMPTY, method,
+                          i % 2 == 0 ? SPILL_RECALL_HIDDEN : SPILL_RECALL_EAGER, 0};
+        enum spill_status status = search_way(job, &way, job->prep->compute_ns);
 
-        job->method = method;
-        for (int late = 0; late < 2; late++) {
-            struct spill_arena_block *mark = job->arena->blocks;
-            const struct spill_piece *before = job->best.pieces;
-
-            job->recall = late ? SPILL_RECALL_HIDDEN : SPILL_RECALL_EAGER;
-            status = search_own(job);
-            if (job->best.pieces == before)
-                spill_arena_release(job->arena, mark);
-            if (status != SPILL_OK && status != SPILL_ERR_INFEASIBLE)
-                return status;
-        }
+        if (job->best.pieces == before)
+            spill_arena_release(job->arena, mark);
+        if (status != SPILL_OK && status != SPILL_ERR_INFEASIBLE)
+            return status;
     }
     job->method = NULL;
     return SPILL_OK;
@@ -195,7 +230,7 @@ static enum spill_status polish(struct spill_job *job)
 {
     uint32_t n = job->prep->problem->op_count;
 
-    for (uint32_t i = 0; i < 3 * job->best.piece_count && !near_bound(job); i++) {
+    for (uint32_t i = 0; i < 3 * job->best.piece_count && !done(job); i++) {
         struct spill_arena_block *mark = job->arena->blocks;
         const struct spill_piece *before = job->best.pieces;
         enum spill_status status = copy_best(job);
@@ -225,16 +260,20 @@ static enum spill_status polish(struct spill_job *job)
 enum spill_status spill_search(struct spill_job *job, uint32_t effort)
 {
     bool tiny = (uint64_t)job->prep->problem->op_count * job->prep->gap_count <= TINY;
-    enum spill_status status = search_own(job);
+    struct way alone = {SPILL_START_EMPTY, job->method, job->recall, 0};
+    enum spill_status status;
 
-    if (!job->ours || !job->found || status != SPILL_OK)
+    if (!job->ours)
+        return search_way(job, &alone, job->prep->compute_ns);
+    status = search_ways(job);
+    if (!job->found || status != SPILL_OK)
         return status;
-    if ((effort > 0 || tiny) && !near_bound(job))
+    if ((effort > 0 || tiny) && !done(job))
         status = try_others(job);
     for (uint32_t round = 0; round < effort + 2 * tiny && status == SPILL_OK; round++) {
         uint64_t before = job->best.plan.step_ns;
 
-        if (near_bound(job) || job->best.piece_count > POLISH_MOST)
+        if (done(job) || job->best.piece_count > POLISH_MOST)
             break;
         status = polish(job);
         if (job->best.plan.step_ns == before)

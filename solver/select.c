@@ -8,6 +8,11 @@
 
 #include "solver/ranges.h"
 
+/* A gap this close to the best is as good: many are alike, and each choice lowers them all a
+ * little. */
+#define NEAR       0.97
+#define NEAR_ABOVE 5000
+
 struct cover {
     const struct spill_prep *prep;
     const struct spill_select *want;
@@ -146,6 +151,15 @@ static bool cover_open(struct cover *c, struct spill_arena *arena)
     return true;
 }
 
+/* The largest worth below the top, as last known. */
+static double runner_up(const struct cover *c)
+{
+    double one = c->heap_count > 1 ? c->key[c->heap[1]] : 0;
+    double two = c->heap_count > 2 ? c->key[c->heap[2]] : 0;
+
+    return one > two ? one : two;
+}
+
 static void drop_top(struct cover *c)
 {
     c->heap[0] = c->heap[--c->heap_count];
@@ -155,6 +169,7 @@ static void drop_top(struct cover *c)
 static enum spill_status cover(struct cover *c)
 {
     uint32_t n = c->prep->problem->op_count;
+    double near = c->prep->gap_count > NEAR_ABOVE ? NEAR : 1;
 
     while (area_before(c, n) > 0) {
         const struct spill_gap *gap;
@@ -172,7 +187,7 @@ static enum spill_status cover(struct cover *c)
             drop_top(c);
             continue;
         }
-        if (now < c->key[g]) { /* it has fallen since: look at it again in its place */
+        if (now < near * runner_up(c)) { /* it has fallen: look at it again in its place */
             c->key[g] = now;
             sift(c, 0);
             continue;

@@ -43,6 +43,7 @@ int main(int argc, char **argv)
     uint32_t layers = ops / 5;
     struct table t = {0};
     struct spill_problem *p = &t.problem;
+    struct spill_solve_options options = {0};
     struct spill_solve_obstacle obstacle;
     struct spill_outcome outcome;
     struct spill_plan *plan = NULL;
@@ -100,7 +101,8 @@ int main(int argc, char **argv)
     p->gpu_budget = total / 2;
     p->host_budget = UINT64_MAX;
     begun = clock();
-    status = spill_solve(p, NULL, &plan, &obstacle);
+    options.method = argc > 3 ? argv[3] : NULL;
+    status = spill_solve(p, &options, &plan, &obstacle);
     printf("%u ops, %u buffers, %llu pages: %.2f s", p->op_count, p->buffer_count,
            (unsigned long long)(total / p->page_bytes), (double)(clock() - begun) / CLOCKS_PER_SEC);
     if (status != SPILL_OK) {
