@@ -99,9 +99,10 @@ static void time_calls(const std::string &state, size_t bytes, int rounds)
 
 static void all_sizes(const std::string &state)
 {
-    for (size_t bytes = page; bytes <= ((size_t)ROUNDS(1024, 64) << 20); bytes *= 8)
-        time_calls(state, bytes, bytes > (64U << 20) ? ROUNDS(20, 2) : ROUNDS(200, 5));
-    time_calls(state, (size_t)ROUNDS(1024, 128) << 20, ROUNDS(20, 2));
+    static const size_t sizes[] = {2, 8, 32, 128, 512, 1024};
+    for (size_t mib : sizes)
+        if (mib <= ROUNDS(1024U, 64U))
+            time_calls(state, mib << 20, mib > 64 ? 20 : ROUNDS(200, 5));
 }
 
 static void calls_idle()
@@ -358,6 +359,118 @@ static void runs_of_mappings()
     say("fact", "one unmap for a run of mappings", result_name(result).c_str());
 }
 
+static const char *const beside_names[] = {"cuCtxSynchronize",
+                                           "cuStreamSynchronize",
+                                           "map and set access",
+                                           "unmap",
+                                           "cuMemHostRegister",
+                                           "cuMemHostUnregister",
+                                           "a copy",
+                                           "cuMemFree"};
+
+struct beside {
+    int which;
+    CUresult result;
+    CUdeviceptr va, plain;
+    CUmemGenericAllocationHandle handle;
+    CUstream stream;
+    char *pinned, *other;
+};
+
+static void *call_beside(void *argument)
+{
+    struct beside *b = (struct beside *)argument;
+    NEED(cuCtxSetCurrent(context));
+    switch (b->which) {
+    case 0:
+        b->result = cuCtxSynchronize();
+        break;
+    case 1:
+        b->result = cuStreamSynchronize(b->stream);
+        break;
+    case 2:
+        b->result = cuMemMap(b->va, page, 0, b->handle, 0);
+        if (b->result == CUDA_SUCCESS)
+            b->result = cuMemSetAccess(b->va, page, &both_ways, 1);
+        break;
+    case 3:
+        b->result = cuMemUnmap(b->va, page);
+        break;
+    case 4:
+        b->result = cuMemHostRegister(b->other, 1 << 20, CU_MEMHOSTREGISTER_PORTABLE);
+        break;
+    case 5:
+        b->result = cuMemHostUnregister(b->other);
+        break;
+    case 6:
+        b->result = cuMemcpyDtoHAsync(b->pinned, b->plain, 4096, b->stream);
+        break;
+    default:
+        b->result = cuMemFree(b->plain);
+        break;
+    }
+    return NULL;
+}
+
+/* A thread captures; which of our calls on another thread fail, or spoil its capture? */
+static void calls_beside_a_capture()
+{
+    static struct beside b;
+    CUstream captured;
+    NEED(cuStreamCreate(&captured, CU_STREAM_NON_BLOCKING));
+    NEED(cuStreamCreate(&b.stream, CU_STREAM_NON_BLOCKING));
+    NEED(cuMemAddressReserve(&b.va, page, 0, 0, 0));
+    NEED(cuMemCreate(&b.handle, page, &prop, 0));
+    NEED(cuMemAlloc(&b.plain, 4 << 20));
+    NEED(cudaMallocHost((void **)&b.pinned, 4096));
+    b.other = (char *)aligned_alloc(4096, 1 << 20);
+    nothing<<<1, 1, 0, (cudaStream_t)captured>>>();
+    NEED(cuCtxSynchronize());
+    for (b.which = 0; b.which < 8; b.which++) {
+        CUgraph graph = NULL;
+        pthread_t thread;
+        NEED(cuStreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+        nothing<<<1, 1, 0, (cudaStream_t)captured>>>();
+        pthread_create(&thread, NULL, call_beside, &b);
+        pthread_join(thread, NULL);
+        CUresult end = cuStreamEndCapture(captured, &graph);
+        say("fact", (std::string("beside a capture: ") + beside_names[b.which]).c_str(),
+            result_name(b.result).c_str(), "",
+            end == CUDA_SUCCESS ? "" : ("and the capture ends with " + result_name(end)).c_str());
+    }
+}
+
+/* The replayer queues a whole iteration and means never to wait: how much can be queued? */
+static void queue_depth()
+{
+    CUstream stream;
+    CUevent event;
+    NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    spin_for(1, stream);
+    nothing<<<1, 1, 0, (cudaStream_t)stream>>>();
+    NEED(cuStreamSynchronize(stream));
+    for (int kind = 0; kind < 2; kind++) {
+        const int most = ROUNDS(20000, 500);
+        int n = 0;
+        spin_for(300, stream);
+        for (; n < most; n++) {
+            double start = now_us();
+            if (kind == 0)
+                nothing<<<1, 1, 0, (cudaStream_t)stream>>>();
+            else
+                NEED(cuEventRecord(event, stream));
+            if (now_us() - start > 5000)
+                break;
+        }
+        NEED(cuStreamSynchronize(stream));
+        say_number("fact",
+                   kind == 0 ? "launches queued before one waits"
+                             : "events queued before one waits",
+                   n, "", n == most ? "as many as tried" : "");
+    }
+}
+
 /* replay/device.c reserves 32 times the card's memory, and halves until it is given. */
 static void span()
 {
@@ -401,6 +514,8 @@ int main(int argc, char **argv)
         {"access_to_unmapped", access_to_unmapped},
         {"attributes_of_unmapped", attributes_of_unmapped},
         {"runs_of_mappings", runs_of_mappings},
+        {"queue_depth", queue_depth},
+        {"calls_beside_a_capture", calls_beside_a_capture},
         {"span", span},
         {"free_is_usable", free_is_usable},
     };
