@@ -154,8 +154,8 @@ static const char doc[] =
     "  spillway plan train.trace --curve --format svg -o curve.svg\n\n"
     "Environment, where the option is not given:\n"
     "  SPILLWAY_GPU_MEM, SPILLWAY_HOST_MEM\n\n"
-    "Exit status: 0; 1 no plan keeps within the budgets, 2 TRACE cannot be read or FILE not "
-    "written, 64 wrong usage.";
+    "Exit status: 0; 1 no plan keeps within the budgets, 2 TRACE cannot be read or planned for, "
+    "or FILE not written, 64 wrong usage.";
 
 static const struct argp_child children[] = {{&spill_options_help_argp, 0, NULL, 0},
                                              {NULL, 0, NULL, 0}};
@@ -258,7 +258,7 @@ static int answer(const struct request *request, const struct spill_trace *trace
     struct spill_planleast least;
     uint32_t count;
     if (spill_planrow_least(trace, request->host, &least) != SPILL_OK)
-        return SPILL_EXIT_PROBLEM;
+        return SPILL_EXIT_FILE;
     if (request->question == COMPARE)
         count = solve_compare(request, trace, rows);
     else if (request->question == CURVE && least.gpu_bytes != UINT64_MAX)
@@ -266,7 +266,7 @@ static int answer(const struct request *request, const struct spill_trace *trace
     else
         count = solve_one(request, trace, &rows[0]);
     if (count == 0)
-        return SPILL_EXIT_PROBLEM;
+        return SPILL_EXIT_FILE;
     bool any = false;
     for (uint32_t i = 0; i < count; i++)
         any = any || rows[i].fits;

@@ -12,6 +12,9 @@
 /* As the library plans (replay/planner.c). */
 enum { EFFORT = 1 };
 
+/* 8 TiB in pages of 2 MiB. Beyond, it is a damaged file, and planning it could take all memory. */
+#define MOST_PAGES (UINT64_C(1) << 22)
+
 static enum spill_status open_problem(const struct spill_trace *trace, uint64_t gpu_bytes,
                                       uint64_t host_bytes, struct spill_problem *problem)
 {
@@ -20,6 +23,10 @@ static enum spill_status open_problem(const struct spill_trace *trace, uint64_t 
     /* More than enough is as good as enough: the solver counts pages in 32 bits. */
     uint64_t most = spill_planrow_most(trace) - trace->small_bytes;
     left = left < most ? left : most;
+    if (most / trace->page_bytes / 2 > MOST_PAGES) {
+        spill_log(SPILL_LOG_ERROR, "the trace has more pages than can be planned for: damaged");
+        return SPILL_ERR_INVAL;
+    }
     enum spill_status status = spill_fromtrace(trace, left, host_bytes, problem);
     if (status == SPILL_ERR_INVAL)
         spill_log(SPILL_LOG_ERROR, "nothing to plan: the trace has no operation");
