@@ -21,12 +21,31 @@ static const char *name_of(CUfunction function)
     return copy == NULL ? "kernel" : strcpy(copy, name);
 }
 
+/* Offset and size of parameter INDEX. The handle that the runtime launches by is a CUkernel cast to
+ * a CUfunction; whether every driver answers cuFuncGetParamInfo for it is not known, so a refusal
+ * for the first parameter is put to the question for CUkernels before it is believed. */
+static CUresult ask_param(struct spill_kernel *kernel, uint32_t index, size_t *offset,
+                          size_t *bytes)
+{
+    CUresult result = CUDA_ERROR_INVALID_VALUE, other;
+    if (!kernel->by_kernel)
+        result = SPILL_CU(cuFuncGetParamInfo)(kernel->function, index, offset, bytes);
+    if (result == CUDA_SUCCESS || SPILL_CU(cuKernelGetParamInfo) == NULL ||
+        (index > 0 && !kernel->by_kernel))
+        return result;
+    other = SPILL_CU(cuKernelGetParamInfo)((CUkernel)kernel->function, index, offset, bytes);
+    if (other == CUDA_SUCCESS)
+        kernel->by_kernel = true;
+    /* Two refusals: the end of the list if either says so. */
+    return other == CUDA_SUCCESS || other == CUDA_ERROR_INVALID_VALUE ? other : result;
+}
+
 static void ask_params(struct spill_kernel *kernel)
 {
     size_t cap = 0, offset, bytes;
     CUresult result;
-    while ((result = SPILL_CU(cuFuncGetParamInfo)(kernel->function, kernel->param_count, &offset,
-                                                  &bytes)) == CUDA_SUCCESS) {
+    kernel->by_kernel = false;
+    while ((result = ask_param(kernel, kernel->param_count, &offset, &bytes)) == CUDA_SUCCESS) {
         if (SPILL_HEAP_GROW(kernel->params, cap, kernel->param_count + 1) != 0) {
             kernel->opaque = true;
             return;
@@ -34,9 +53,8 @@ static void ask_params(struct spill_kernel *kernel)
         kernel->params[kernel->param_count++] =
             (struct spill_kernel_param){(uint32_t)offset, (uint32_t)bytes};
     }
-    /* INVALID_VALUE past the last index is the documented end of the list. Anything else, or the
-     * same for index 0 of a kernel the driver does not know, must not be read as "no parameters".
-     */
+    /* INVALID_VALUE past the last index is the documented end of the list. Anything else must not
+     * be read as "no parameters". */
     if (result != CUDA_ERROR_INVALID_VALUE) {
         kernel->opaque = true;
         spill_log(

@@ -21,9 +21,10 @@ struct spill_kernel {
     const char *name; /* mangled; stays valid */
     struct spill_kernel_param *params;
     uint32_t param_count;
-    bool opaque; /* the driver does not tell its parameters: it may touch anything */
-    bool held;   /* SPILLWAY_PIN: what it touches stays on the GPU */
-    bool stale;  /* to be asked again: its handle may mean another kernel now */
+    bool by_kernel; /* the driver tells its parameters as of a CUkernel only */
+    bool opaque;    /* the driver does not tell its parameters: it may touch anything */
+    bool held;      /* SPILLWAY_PIN: what it touches stays on the GPU */
+    bool stale;     /* to be asked again: its handle may mean another kernel now */
     UT_hash_handle hh;
 };
 
