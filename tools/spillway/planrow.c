@@ -14,6 +14,7 @@ enum { EFFORT = 1 };
 
 /* 8 TiB in pages of 2 MiB. Beyond, it is a damaged file, and planning it could take all memory. */
 #define MOST_PAGES (UINT64_C(1) << 22)
+enum { LEAST_PAGE = 4096 }; /* no GPU maps less */
 
 static enum spill_status open_problem(const struct spill_trace *trace, uint64_t gpu_bytes,
                                       uint64_t host_bytes, struct spill_problem *problem)
@@ -23,8 +24,9 @@ static enum spill_status open_problem(const struct spill_trace *trace, uint64_t 
     /* More than enough is as good as enough: the solver counts pages in 32 bits. */
     uint64_t most = spill_planrow_most(trace) - trace->small_bytes;
     left = left < most ? left : most;
-    if (most / trace->page_bytes / 2 > MOST_PAGES) {
-        spill_log(SPILL_LOG_ERROR, "the trace has more pages than can be planned for: damaged");
+    if (trace->page_bytes < LEAST_PAGE || most / trace->page_bytes / 2 > MOST_PAGES) {
+        spill_log(SPILL_LOG_ERROR,
+                  "the trace's sizes make no sense, so no plan is possible: damaged");
         return SPILL_ERR_INVAL;
     }
     enum spill_status status = spill_fromtrace(trace, left, host_bytes, problem);
