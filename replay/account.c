@@ -106,8 +106,8 @@ void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t
             "them");
         return;
     }
-    if (e->dev.page_bytes == 0)
-        return; /* no managed memory in this process */
+    if (e->dev.peak_bytes == 0)
+        return; /* no managed memory in this process, or none that could be managed */
     if (e->account.started_said) {
         finish_line(e);
         return;
