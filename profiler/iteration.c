@@ -187,6 +187,21 @@ static enum spill_status identify_events(struct build *b)
     return SPILL_OK;
 }
 
+/* In a log without a border some buffers have only one end: what is never freed stays, what was there
+ * before the log is as old as it. */
+static void close_ends(struct build *b)
+{
+    for (uint32_t i = 0; i < b->it->trace.buffer_count; i++) {
+        struct spill_trace_buffer *entry = &b->it->trace.buffers[i];
+        if (entry->life != SPILL_TRACE_ITERATION)
+            continue;
+        if (entry->birth_op == SPILL_TRACE_NONE)
+            entry->birth_op = 0;
+        if (entry->free_op == SPILL_TRACE_NONE)
+            entry->life = SPILL_TRACE_PERSISTENT;
+    }
+}
+
 static const char *op_name(const struct spill_logrec *record)
 {
     static const char *const names[] = {
@@ -315,6 +330,7 @@ enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill
         status = add_live(&b);
     if (status == SPILL_OK)
         status = identify_events(&b);
+    close_ends(&b);
     if (status == SPILL_OK)
         status = add_events(&b, period);
     drop_tables(&b);
