@@ -56,7 +56,7 @@ static enum spill_status make_tables(struct spill_device *dev)
         return SPILL_ERR_NOMEM;
     for (uint32_t p = 0; p < dev->page_total; p++)
         dev->pages[p].frame = SPILL_NO_FRAME;
-    if (spill_ranges_boot(&dev->ranges, dev->page_total) != SPILL_OK)
+    if (spill_span_boot(&dev->ranges, dev->page_total) != SPILL_OK)
         return SPILL_ERR_NOMEM;
     return spill_bufmap_boot(&dev->buffers, dev->span_base,
                              (uint64_t)dev->page_total << dev->page_shift, dev->page_shift);

@@ -13,7 +13,7 @@
 #include "preload/base/driver.h"
 #include "profiler/bufmap.h"
 #include "replay/hostpool.h"
-#include "replay/ranges.h"
+#include "replay/span.h"
 #include "solver/plan.h"
 
 enum spill_where {
@@ -49,7 +49,7 @@ struct spill_device {
     uint64_t unmanaged_bytes;
     uint64_t host_budget;
     struct spill_bufmap buffers;
-    struct spill_ranges ranges;
+    struct spill_span ranges;
     struct spill_hostpool host;
     struct spill_page *pages;
     struct spill_frame *frames;

@@ -56,7 +56,7 @@ static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, 
     struct spill_device *dev = &e->dev;
     uint32_t pages = (uint32_t)((bytes + dev->page_bytes - 1) >> dev->page_shift);
     uint32_t first = plan_id != SPILL_NO_PLAN ? e->perform.script->buffers[plan_id].first_page
-                                              : spill_ranges_take(&dev->ranges, pages);
+                                              : spill_span_take(&dev->ranges, pages);
     uint32_t slot;
     if (first == SPILL_NO_PAGE)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -86,7 +86,7 @@ err_buffer:
     spill_bufmap_remove(&dev->buffers, slot);
 err_range:
     if (plan_id == SPILL_NO_PLAN)
-        (void)spill_ranges_give(&dev->ranges, first, pages);
+        (void)spill_span_give(&dev->ranges, first, pages);
     return result;
 }
 
@@ -190,7 +190,7 @@ static void large_free(struct spill_engine *e, uint32_t slot)
         spill_pager_forget(dev, first, count);
     spill_bufmap_remove(&dev->buffers, slot);
     if (plan_id == SPILL_NO_PLAN)
-        (void)spill_ranges_give(&dev->ranges, first, count);
+        (void)spill_span_give(&dev->ranges, first, count);
     if (on_plan) {
         spill_engine_advance(e);
         return;

@@ -22,12 +22,12 @@ static enum spill_status place_buffers(struct spill_script *s, struct spill_devi
         if (buffer->live_slot != SPILL_NO_BUFFER) {
             buffer->first_page = dev->buffers.bufs[buffer->live_slot].first_page;
         } else {
-            buffer->first_page = spill_ranges_take(&dev->ranges, buffer->page_count);
+            buffer->first_page = spill_span_take(&dev->ranges, buffer->page_count);
             if (buffer->first_page == SPILL_NO_PAGE) {
                 while (b-- > 0)
                     if (s->buffers[b].live_slot == SPILL_NO_BUFFER)
-                        (void)spill_ranges_give(&dev->ranges, s->buffers[b].first_page,
-                                                s->buffers[b].page_count);
+                        (void)spill_span_give(&dev->ranges, s->buffers[b].first_page,
+                                              s->buffers[b].page_count);
                 return SPILL_ERR_NOMEM;
             }
         }
@@ -117,7 +117,7 @@ void spill_perform_drop(struct spill_perform *perform, struct spill_device *dev)
     for (uint32_t b = 0; b < s->buffer_count; b++) {
         uint32_t slot = spill_bufmap_at(&dev->buffers, s->buffers[b].addr);
         if (slot == SPILL_NO_BUFFER)
-            (void)spill_ranges_give(&dev->ranges, span_page(s, b), s->buffers[b].page_count);
+            (void)spill_span_give(&dev->ranges, span_page(s, b), s->buffers[b].page_count);
         else
             dev->buffers.bufs[slot].plan_id = SPILL_NO_PLAN;
     }

@@ -53,7 +53,7 @@ static CUresult add_slab(struct spill_slabs *slabs, struct spill_device *dev, ui
     uint32_t units = page_units(dev), frame = SPILL_NO_FRAME;
     if (SPILL_HEAP_GROW(slabs->list, slabs->cap, (size_t)slabs->count + 1) != 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    struct spill_slab slab = {.page = spill_ranges_take(&dev->ranges, 1)};
+    struct spill_slab slab = {.page = spill_span_take(&dev->ranges, 1)};
     slab.run = spill_heap_alloc(units * sizeof(*slab.run));
     slab.asked = spill_heap_alloc(units * sizeof(*slab.asked));
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -88,7 +88,7 @@ err_tables:
     spill_heap_free(slab.run, units * sizeof(*slab.run));
     spill_heap_free(slab.asked, units * sizeof(*slab.asked));
     if (slab.page != SPILL_NO_PAGE)
-        (void)spill_ranges_give(&dev->ranges, slab.page, 1);
+        (void)spill_span_give(&dev->ranges, slab.page, 1);
     return result;
 }
 

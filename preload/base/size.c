@@ -65,12 +65,11 @@ enum spill_status spill_size_parse(const char *text, uint64_t *bytes)
 char *spill_size_format(uint64_t bytes, char *out, size_t out_len)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    unsigned unit = 0;
-    uint64_t tenths = bytes > UINT64_MAX / 10 ? UINT64_MAX : bytes * 10;
+    unsigned unit = bytes > UINT64_MAX / 10 ? 1 : 0; /* tenths of it would not fit */
+    uint64_t tenths = (unit == 0 ? bytes : bytes / 1024) * 10;
     while (tenths >= 10240 && unit < 6) {
-        /* Round half up once, at the last division only would need the remainder chain; the error
-         * of rounding at each step stays under one tenth. */
-        tenths = (tenths + 512) / 1024;
+        /* Rounded half up at each division: the errors together stay under a tenth. */
+        tenths = tenths / 1024 + (tenths % 1024 >= 512);
         unit++;
     }
     if (unit == 0)

@@ -14,7 +14,7 @@
 #include "preload/base/accessmode.h"
 #include "preload/base/driver.h"
 #include "profiler/recorder.h"
-#include "replay/ranges.h"
+#include "replay/span.h"
 
 struct spill_driver spill_driver; /* no timing, so no driver is called */
 
@@ -33,7 +33,7 @@ enum { BASE_SHIFT = 21, SPAN_PAGES = 1 << 16, NAMES = 512 };
 
 static struct spill_recorder rec;
 static struct spill_bufmap map;
-static struct spill_ranges ranges;
+static struct spill_span ranges;
 static uint32_t slot_of[NAMES]; /* a case's own names of its buffers */
 static uint32_t found, found_at, events;
 
@@ -42,7 +42,7 @@ static int set_up(void **state)
     (void)state;
     spill_recorder_reset(&rec);
     rec.known_period = 0;
-    assert_int_equal(spill_ranges_boot(&ranges, SPAN_PAGES), SPILL_OK);
+    assert_int_equal(spill_span_boot(&ranges, SPAN_PAGES), SPILL_OK);
     assert_int_equal(
         spill_bufmap_boot(&map, (uint64_t)1 << 40, (uint64_t)SPAN_PAGES << BASE_SHIFT, BASE_SHIFT),
         SPILL_OK);
@@ -62,7 +62,7 @@ static void noticed(void)
 
 static void make(uint32_t name, uint32_t pages)
 {
-    uint32_t page = spill_ranges_take(&ranges, pages);
+    uint32_t page = spill_span_take(&ranges, pages);
     uint64_t bytes = (uint64_t)pages << BASE_SHIFT;
     assert_int_equal(
         spill_bufmap_add(&map, map.base + ((uint64_t)page << BASE_SHIFT), bytes, &slot_of[name]),
@@ -77,7 +77,7 @@ static void drop(uint32_t name)
     uint32_t first = buf->first_page, count = buf->page_count;
     assert_int_equal(spill_recorder_alloc(&rec, &map, slot_of[name], true), SPILL_OK);
     spill_bufmap_remove(&map, slot_of[name]);
-    assert_int_equal(spill_ranges_give(&ranges, first, count), SPILL_OK);
+    assert_int_equal(spill_span_give(&ranges, first, count), SPILL_OK);
     noticed();
 }
 

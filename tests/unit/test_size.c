@@ -81,11 +81,13 @@ static void prints(void **state)
         {1536, "1.5 KiB"},
         {2 << 20, "2.0 MiB"},
         {UINT64_C(25125558681), "23.4 GiB"},
-        {UINT64_MAX, "1.6 EiB"},
+        {UINT64_C(1) << 60, "1.0 EiB"},
+        {UINT64_C(3) << 60, "3.0 EiB"},
+        {UINT64_MAX, "16.0 EiB"},
     };
     char text[24];
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]) - 1; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_string_equal(spill_size_format(cases[i].bytes, text, sizeof(text)), cases[i].text);
     /* Too small a room cuts, and never runs over. */
     char little[4] = "zzz";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Address ranges of the span, in pages. Always the lowest range that fits, so that the addresses
  * handed out depend only on what is live: an iteration that repeats gets the same addresses. */
-#ifndef SPILL_RANGES_H
-#define SPILL_RANGES_H
+#ifndef SPILL_SPAN_H
+#define SPILL_SPAN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ struct spill_range {
     uint32_t count;
 };
 
-struct spill_ranges {
+struct spill_span {
     struct spill_range *free; /* sorted, never adjacent */
     size_t cap;
     uint32_t free_count;
@@ -22,9 +22,9 @@ struct spill_ranges {
 
 #define SPILL_NO_PAGE UINT32_MAX
 
-enum spill_status spill_ranges_boot(struct spill_ranges *ranges, uint32_t pages);
+enum spill_status spill_span_boot(struct spill_span *ranges, uint32_t pages);
 /* First page of a range of COUNT pages, SPILL_NO_PAGE when the span is full. */
-uint32_t spill_ranges_take(struct spill_ranges *ranges, uint32_t count);
-enum spill_status spill_ranges_give(struct spill_ranges *ranges, uint32_t first, uint32_t count);
+uint32_t spill_span_take(struct spill_span *ranges, uint32_t count);
+enum spill_status spill_span_give(struct spill_span *ranges, uint32_t first, uint32_t count);
 
 #endif

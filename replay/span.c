@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/ranges.h"
+#include "replay/span.h"
 
 #include <string.h>
 
 #include "preload/base/heap.h"
 
-enum spill_status spill_ranges_boot(struct spill_ranges *ranges, uint32_t pages)
+enum spill_status spill_span_boot(struct spill_span *ranges, uint32_t pages)
 {
     memset(ranges, 0, sizeof(*ranges));
-    return spill_ranges_give(ranges, 0, pages);
+    return spill_span_give(ranges, 0, pages);
 }
 
-uint32_t spill_ranges_take(struct spill_ranges *ranges, uint32_t count)
+uint32_t spill_span_take(struct spill_span *ranges, uint32_t count)
 {
     for (uint32_t i = 0; i < ranges->free_count; i++) {
         struct spill_range *range = &ranges->free[i];
@@ -29,7 +29,7 @@ uint32_t spill_ranges_take(struct spill_ranges *ranges, uint32_t count)
     return SPILL_NO_PAGE;
 }
 
-enum spill_status spill_ranges_give(struct spill_ranges *ranges, uint32_t first, uint32_t count)
+enum spill_status spill_span_give(struct spill_span *ranges, uint32_t first, uint32_t count)
 {
     uint32_t i = 0;
     while (i < ranges->free_count && ranges->free[i].first < first)
