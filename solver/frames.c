@@ -240,6 +240,7 @@ static bool place_run(struct painter *p, uint32_t r)
     uint32_t count = 0;
 
     run->placed = 0;
+    run->waits = 0;
     mark_busy(p, run, p->busy);
     for (uint32_t c = 0; c < p->shelf_count; c++) {
         struct offer *offer = &p->offers[count];
@@ -255,6 +256,8 @@ static bool place_run(struct painter *p, uint32_t r)
     while (count > 0 && run->placed < run->count) {
         uint32_t left = run->count - run->placed, c = p->offers[0].shelf;
 
+        if (p->offers[0].wait > run->waits)
+            run->waits = p->offers[0].wait;
         if (p->shelves[c].frame_count > left && !split(p, c, left))
             return false;
         for (uint32_t j = 0; j < p->shelves[c].frame_count; j++)
@@ -342,7 +345,7 @@ static uint32_t least_crowded_op(const struct painter *p)
 }
 
 /* Runs that never leave get the last frames for themselves. Returns how many frames are left. */
-static uint32_t place_residents(struct painter *p, uint32_t limit, uint32_t *unplaced)
+static uint32_t place_residents(struct painter *p, uint32_t limit)
 {
     uint32_t n = p->prep->problem->op_count;
 
@@ -355,13 +358,12 @@ static uint32_t place_residents(struct painter *p, uint32_t limit, uint32_t *unp
         limit -= run->placed;
         for (uint32_t i = 0; i < run->placed; i++)
             p->plan->frame_of[run->page + i] = limit + i;
-        *unplaced += run->count - run->placed;
     }
     return limit;
 }
 
-/* One attempt in the present order. UNPLACED: pages that found no frame. */
-static bool paint(struct painter *p, uint32_t limit, uint32_t *unplaced)
+/* One attempt in the present order. */
+static bool paint(struct painter *p, uint32_t limit)
 {
     uint32_t n = p->prep->problem->op_count;
 
@@ -369,21 +371,14 @@ static bool paint(struct painter *p, uint32_t limit, uint32_t *unplaced)
     p->shelf_count = p->shelf_room = 0;
     if (!grow(p))
         return false;
-    *unplaced = 0;
     for (uint32_t page = 0; page < p->prep->page_total; page++)
         p->plan->frame_of[page] = SPILL_NO_FRAME;
-    limit = place_residents(p, limit, unplaced);
+    limit = place_residents(p, limit);
     p->shelves[0].frame_count = limit;
     p->shelf_count = limit > 0;
-    for (uint32_t i = 0; i < p->runs.count; i++) {
-        const struct spill_run *run = &p->runs.list[p->order[i]];
-
-        if (run->length >= n)
-            continue;
-        if (!place_run(p, p->order[i]))
+    for (uint32_t i = 0; i < p->runs.count; i++)
+        if (p->runs.list[p->order[i]].length < n && !place_run(p, p->order[i]))
             return false;
-        *unplaced += run->count - run->placed;
-    }
     return true;
 }
 
@@ -408,10 +403,10 @@ static bool renumber(struct painter *p, uint32_t limit)
     return true;
 }
 
-/* Moves the runs that found too few frames to the front, behind those that never leave: those that
- * are hard to place choose first next time (Joslin and Clements, "Squeaky wheel optimization",
- * 1999). */
-static bool promote_unplaced(struct painter *p)
+/* Moves the hard runs to the front, behind those that never leave: those that found too few frames
+ * or, when there are none, those that wait. They choose first next time (Joslin and Clements,
+ * "Squeaky wheel optimization", 1999). */
+static bool promote_hard(struct painter *p, bool unplaced)
 {
     uint32_t *order = spill_arena_alloc(p->arena, p->runs.count, sizeof(uint32_t));
     uint32_t n = p->prep->problem->op_count, count = 0;
@@ -420,38 +415,66 @@ static bool promote_unplaced(struct painter *p)
         return false;
     for (int group = 0; group < 3; group++)
         for (uint32_t i = 0; i < p->runs.count; i++) {
-            uint32_t r = p->order[i];
-            int mine = p->runs.list[r].length >= n                      ? 0
-                       : p->runs.list[r].placed < p->runs.list[r].count ? 1
-                                                                        : 2;
+            const struct spill_run *run = &p->runs.list[p->order[i]];
+            bool hard = unplaced ? run->placed < run->count : run->waits > 0;
 
-            if (mine == group)
-                order[count++] = r;
+            if ((run->length >= n ? 0 : hard ? 1 : 2) == group)
+                order[count++] = p->order[i];
         }
     p->order = order;
     return true;
 }
 
+/* How good an attempt is: pages without a frame, then the time that stays would wait. */
+struct grade {
+    uint32_t unplaced;
+    double waits;
+};
+
+static struct grade grade(const struct painter *p)
+{
+    struct grade grade = {0, 0};
+
+    for (uint32_t r = 0; r < p->runs.count; r++) {
+        grade.unplaced += p->runs.list[r].count - p->runs.list[r].placed;
+        grade.waits += (double)p->runs.list[r].waits;
+    }
+    return grade;
+}
+
 /* The first order, then the same with the hard runs first, and where timing does not matter the
- * other orders as a last resort. */
+ * other orders as a last resort. Keeps the best attempt. */
 static enum spill_status attempts(struct painter *p, uint32_t limit, uint32_t *unplaced)
 {
-    uint32_t quiet_op = least_crowded_op(p);
-    int most = REPAINTS + (p->when == NULL ? ORDERS - 1 : 0);
+    uint32_t quiet_op = least_crowded_op(p), pages = p->prep->page_total;
+    uint32_t *kept = spill_arena_alloc(p->arena, pages, sizeof(uint32_t));
+    int most = REPAINTS + (p->when == NULL ? ORDERS - 1 : 0), since = 0;
+    struct grade best = {UINT32_MAX, 0}, last = best;
 
-    *unplaced = UINT32_MAX;
-    for (int try = 0; try<most && * unplaced> 0; try++) {
+    if (kept == NULL)
+        return SPILL_ERR_NOMEM;
+    for (int try = 0; try < most && since < REPAINTS / 2; try++) {
         bool again = try > 0 && try < REPAINTS;
-        uint32_t found;
 
-        if (try == 2 && *unplaced > limit / 12)
+        if (try == 2 && best.unplaced > limit / 12)
             break; /* too far off */
-        if (!(again ? promote_unplaced(p)
+        if (!(again ? promote_hard(p, last.unplaced > 0)
                     : sort_runs(p, try == 0 ? 0 : try - REPAINTS + 1, quiet_op)) ||
-            !paint(p, limit, &found))
+            !paint(p, limit))
             return SPILL_ERR_NOMEM;
-        *unplaced = found < *unplaced ? found : *unplaced;
+        last = grade(p);
+        since++;
+        if (last.unplaced < best.unplaced ||
+            (last.unplaced == best.unplaced && last.waits < best.waits)) {
+            best = last;
+            since = 0;
+            memcpy(kept, p->plan->frame_of, pages * sizeof(uint32_t));
+        }
+        if (best.unplaced == 0 && best.waits <= (double)p->step_ns / 1000)
+            break;
     }
+    memcpy(p->plan->frame_of, kept, pages * sizeof(uint32_t));
+    *unplaced = best.unplaced;
     return renumber(p, limit) ? SPILL_OK : SPILL_ERR_NOMEM;
 }
 

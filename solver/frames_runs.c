@@ -62,7 +62,10 @@ static uint64_t out_time(const struct builder *p, uint32_t m)
 
 static uint64_t in_time(const struct builder *p, uint32_t m)
 {
-    return p->when != NULL ? p->when->in_start[m] : 0;
+    if (p->when == NULL)
+        return 0;
+    /* launched by the last op, its stay begins with op 0 of the next iteration */
+    return p->plan->moves[m].in_op + 1 == p->prep->problem->op_count ? 0 : p->when->in_start[m];
 }
 
 static int compare_arcs(const void *left, const void *right)

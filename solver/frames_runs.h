@@ -23,6 +23,7 @@ struct spill_run {
     uint32_t page; /* number of its first page */
     uint32_t count;
     uint32_t placed; /* pages that got a frame */
+    uint64_t waits;  /* longest wait for one of its frames */
     uint32_t arc_first, arc_count;
     uint32_t length;               /* ops it stays */
     uint32_t word_first, word_end; /* all words of MAP outside are zero */

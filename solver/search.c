@@ -6,6 +6,7 @@
 #define RELAX_INSTANTS 300
 #define RELAX_ROUNDS   60
 #define TINY           4096 /* ops times gaps up to which everything below is tried unasked */
+#define PASSES         4
 #define WAYS_MOST      16
 #define POLISH_MOST    256 /* pieces: each is tried three times */
 
@@ -105,6 +106,8 @@ static enum spill_status try_cuts(struct spill_job *job, const struct way *way, 
             status = spill_job_frames(job, budget, false, &fits, &unplaced);
         if (status == SPILL_OK && fits)
             status = spill_job_consider(job);
+        if (try == 8 && job->found)
+            return status; /* another way is already further */
         if (status != SPILL_OK || cut == spare || (job->found && job->best.plan.step_ns <= good) ||
             (fits && tries_after-- == 0))
             return status;
@@ -135,27 +138,33 @@ static enum spill_status search_way(struct spill_job *job, const struct way *way
     return status == SPILL_OK ? try_cuts(job, way, good, cut) : status;
 }
 
-/* The best way, and the next one when frames made that one much slower than its draft. */
+/* The best way, and then others that were nearly as good, as long as frames make the best plan
+ * clearly slower than their drafts. */
 static enum spill_status search_ways(struct spill_job *job)
 {
     struct ways ways = {.count = 0};
     enum spill_status status = gather_ways(job, &ways);
-    uint64_t good;
 
-    if (status != SPILL_OK)
-        return status;
-    good = ways.list[ways.best].step_ns + ways.list[ways.best].step_ns / 2000;
-    for (int pass = 0; pass < 2 && ways.count > 0; pass++) {
-        uint32_t next = 0;
+    for (int pass = 0; pass < PASSES && ways.count > 0 && status == SPILL_OK; pass++) {
+        struct way way = ways.list[ways.best];
+        uint32_t left = 0;
 
-        status = search_way(job, &ways.list[ways.best], good);
-        if (status != SPILL_OK || (job->found && job->best.plan.step_ns <= good + good / 200))
+        if (job->found && job->best.plan.step_ns <= way.step_ns + way.step_ns / 200)
             break;
-        ways.list[ways.best] = ways.list[--ways.count];
-        for (uint32_t i = 1; i < ways.count; i++)
-            if (ways.list[i].step_ns < ways.list[next].step_ns)
-                next = i;
-        ways.best = next;
+        status = search_way(job, &way, way.step_ns + way.step_ns / 2000);
+        ways.best = 0;
+        for (uint32_t i = 0; i < ways.count; i++) {
+            const struct way *other = &ways.list[i];
+
+            if (other->start == way.start && other->method == way.method &&
+                (other->recall == way.recall || other->step_ns == way.step_ns))
+                continue; /* done, or the same draft */
+            ways.list[left] = *other;
+            if (other->step_ns < ways.list[ways.best].step_ns)
+                ways.best = left;
+            left++;
+        }
+        ways.count = left;
     }
     return status;
 }
