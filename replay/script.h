@@ -62,7 +62,7 @@ struct spill_script_buffer {
     uint64_t host_offset; /* home of its page home_first in the slab */
     uint32_t home_first;  /* pages [home_first, home_first + home_count) have a home */
     uint32_t home_count;
-    uint32_t live_slot; /* at the border at which the script was made, or SPILL_NO_BUFFER */
+    uint32_t live_slot; /* at the border at which it is adopted, or SPILL_NO_BUFFER */
     bool at_border;     /* lives at the border */
 };
 

@@ -348,6 +348,25 @@ static void say_no_plan(const struct spill_engine *e)
                        spill_status_text(planner->status));
 }
 
+/* The planner may have taken an iteration or more: what lives at the border is where it was, but
+ * not under the numbers that it had. False: it is no longer the same. */
+static bool find_border(const struct spill_engine *e, struct spill_script *s)
+{
+    if (e->dev.buffers.live_count != s->border_buffers)
+        return false;
+    for (uint32_t b = 0; b < s->buffer_count; b++) {
+        const struct spill_trace_buffer *recorded = &s->it.trace.buffers[b];
+        if (!s->buffers[b].at_border)
+            continue;
+        uint32_t slot = spill_bufmap_at(&e->dev.buffers, recorded->address);
+        if (slot == SPILL_NO_BUFFER || e->dev.buffers.bufs[slot].bytes != recorded->bytes ||
+            e->dev.buffers.bufs[slot].pin != recorded->pin)
+            return false;
+        s->buffers[b].live_slot = slot;
+    }
+    return true;
+}
+
 /* The planner has answered. */
 static void take_plan(struct spill_engine *e, bool border)
 {
@@ -355,7 +374,7 @@ static void take_plan(struct spill_engine *e, bool border)
     if (planner->status == SPILL_OK && planner->script == NULL) {
         e->recording = e->rec.timing = false; /* it all fits: nothing to learn, nothing to move */
         e->paged_at_rest = e->dev.paged_out_bytes;
-    } else if (planner->status == SPILL_OK && border) {
+    } else if (planner->status == SPILL_OK && border && find_border(e, planner->script)) {
         adopt(e, planner->script);
     } else if (planner->status == SPILL_OK) {
         spill_script_free(planner->script); /* the program went on otherwise meanwhile */
