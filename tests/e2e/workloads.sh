@@ -13,7 +13,7 @@ try() { # NAME DATA
     for percent in 75 50 35; do
         for seed in 1 3; do
             what="$1, $percent %, seed $seed" budget=$(share $percent)
-            SIMGPU_SEED=$seed SIMGPU_MEM=$budget SIMGPU_REPORT=report.json \
+            SIMGPU_SEED=$seed SIMGPU_MEM=$budget SIMGPU_REPORT=report.json SPILLWAY_PLAN_WAIT=60000 \
                 "$SPILLWAY" run "$program" --steps 10 --data "$2" >out 2>err || fail "$what: exit status $?"
             same "$what" out
             peak=$(report report.json .peak_physical_bytes) || exit 1
