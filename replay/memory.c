@@ -65,8 +65,8 @@ static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, 
     if (spill_bufmap_add(&dev->buffers, *addr, bytes, &slot) != SPILL_OK)
         goto err_range;
     dev->buffers.bufs[slot].plan_id = plan_id;
-    if (plan_id !=
-        SPILL_NO_PLAN) /* what was found of last iteration's instance holds of this one */
+    /* What was found of last iteration's instance holds of this one. */
+    if (plan_id != SPILL_NO_PLAN)
         dev->buffers.bufs[slot].pin = e->perform.script->it.trace.buffers[plan_id].pin;
     if (e->recording)
         dev->buffers.bufs[slot].site = spill_stack_here();
@@ -106,6 +106,7 @@ static CUresult large_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *a
     }
     if (!has_capacity(&e->dev, (bytes + e->dev.page_bytes - 1) >> e->dev.page_shift)) {
         char size[32];
+        e->dev.refused++;
         spill_log_once(
             SPILL_LOG_WARN,
             "an allocation of %s fits neither the GPU budget nor the host memory: out of "

@@ -211,6 +211,8 @@ void spill_engine_shadow_restart(struct spill_engine *e)
 
 void spill_engine_shadow_hit(struct spill_engine *e)
 {
+    if (e->state != SPILL_STATE_OBSERVE)
+        return; /* the same event was the border at which a new plan was adopted */
     if (++e->cursor < e->perform.script->it.event_count)
         return;
     e->cursor = 0;
