@@ -16,6 +16,7 @@
 
 #define ORDERS   3
 #define REPAINTS 6
+#define PATIENCE 2 /* attempts in a row that are no better */
 
 struct shelf {
     struct spill_arc *arcs; /* sorted */
@@ -453,7 +454,7 @@ static enum spill_status attempts(struct painter *p, uint32_t limit, uint32_t *u
 
     if (kept == NULL)
         return SPILL_ERR_NOMEM;
-    for (int try = 0; try < most && since < REPAINTS / 2; try++) {
+    for (int try = 0; try < most && since < PATIENCE; try++) {
         bool again = try > 0 && try < REPAINTS;
 
         if (try == 2 && best.unplaced > limit / 12)
@@ -470,7 +471,7 @@ static enum spill_status attempts(struct painter *p, uint32_t limit, uint32_t *u
             since = 0;
             memcpy(kept, p->plan->frame_of, pages * sizeof(uint32_t));
         }
-        if (best.unplaced == 0 && best.waits <= (double)p->step_ns / 1000)
+        if (best.unplaced == 0 && best.waits <= (double)p->step_ns / 100)
             break;
     }
     memcpy(p->plan->frame_of, kept, pages * sizeof(uint32_t));

@@ -113,7 +113,7 @@ static enum spill_status try_cuts(struct spill_job *job, const struct way *way, 
             return status;
         if (fits && job->best.plan.step_ns <= good + good / 400)
             tries_after = tries_after < 1 ? tries_after : 1; /* little left to gain */
-        cut += 1 + spare / 400 * (1 + try / 3) + (cut > spare / 20 ? cut / 3 : 0) + unplaced / 10;
+        cut += 1 + spare / 400 * (1 + try / 2) + (cut > spare / 20 ? cut / 3 : 0) + unplaced / 10;
         cut = cut < spare ? cut : spare;
         status = draft_way(job, way, budget - cut);
         if (status != SPILL_OK)
@@ -149,7 +149,7 @@ static enum spill_status search_ways(struct spill_job *job)
         struct way way = ways.list[ways.best];
         uint32_t left = 0;
 
-        if (job->found && job->best.plan.step_ns <= way.step_ns + way.step_ns / 200)
+        if (job->found && job->best.plan.step_ns <= way.step_ns + way.step_ns / 100)
             break;
         status = search_way(job, &way, way.step_ns + way.step_ns / 2000);
         ways.best = 0;
