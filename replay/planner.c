@@ -9,6 +9,8 @@
 #include "solver/check.h"
 #include "solver/fromtrace.h"
 
+#define POLISHED_OPS 2000
+
 /* Pages of buffers alive at once at the worst moment, from allocation to free: what paging on
  * demand needs to be left in peace. (A plan needs less: only from first to last use.) */
 static uint64_t live_pages_peak(const struct spill_iteration *it)
@@ -50,7 +52,11 @@ static void *plan(void *argument)
     struct spill_planner *planner = argument;
     struct spill_problem problem;
     struct spill_plan *found = NULL;
-    struct spill_solve_options options = {.method = planner->method, .effort = 1};
+    /* Polishing a large plan takes longer than it is worth while the program pages. */
+    struct spill_solve_options options = {
+        .method = planner->method,
+        .effort = planner->it.trace.op_count <= POLISHED_OPS ? 1 : 0,
+    };
     planner->script = NULL;
     planner->status =
         spill_fromtrace(&planner->it.trace, planner->gpu_budget, planner->host_budget, &problem);

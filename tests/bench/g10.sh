@@ -3,7 +3,7 @@
 # Solves the G10 traces and prints RESULTS.md. Builds its program into a scratch folder.
 cd "$(dirname "$0")/../.." || exit 1
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
-${CC:-cc} -O2 -std=c11 -D_GNU_SOURCE -I. -o "$dir/g10" tests/bench/g10.c \
+${CC:-cc} -O2 -std=c11 -D_GNU_SOURCE -I. -o "$dir/g10" tests/bench/g10_suite.c \
     $(ls solver/*.c | grep -v fromtrace) preload/base/*.c -lm || exit 1
 cd tests/bench/g10 || exit 1
 echo "# Results: the solver on the G10 traces"
