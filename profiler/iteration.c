@@ -187,8 +187,8 @@ static enum spill_status identify_events(struct build *b)
     return SPILL_OK;
 }
 
-/* In a log without a border some buffers have only one end: what is never freed stays, what was there
- * before the log is as old as it. */
+/* In a log without a border some buffers have only one end: what is never freed stays, what was
+ * there before the log is as old as it. */
 static void close_ends(struct build *b)
 {
     for (uint32_t i = 0; i < b->it->trace.buffer_count; i++) {

@@ -74,7 +74,7 @@ static void test_choices(void **state)
 
     (void)state;
     assert_int_equal(moved_by("keep-all"), -1);
-    assert_int_equal(moved_by("vdnn-all"), 3); /* A3 has no gap */
+    assert_int_equal(moved_by("vdnn-all"), 3);  /* A3 has no gap */
     assert_int_equal(moved_by("vdnn-conv"), 3); /* its "conv" ops are the first three */
     assert_int_equal(moved_by("vdnn-dyn"), 3);
     for (size_t i = 0; i < sizeof(only_first) / sizeof(only_first[0]); i++) {
