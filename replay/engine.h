@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine behind the hooks: observe -> plan -> guarded -> replay, back to observe at the
  * first difference. One engine, one managed device. Shared by engine.c (the program's calls),
- * memory.c (allocations), transitions.c (from state to state) and account.c (what the user is
- * told). */
+ * memory.c (allocations), transitions.c (from state to state), planning.c (traces and plans) and
+ * account.c (what the user is told). */
 #ifndef SPILL_ENGINE_H
 #define SPILL_ENGINE_H
 
@@ -59,6 +59,7 @@ struct spill_engine {
     bool gave_up;           /* no plan is to be had */
     uint64_t paged_at_rest; /* bytes paged out when recording stopped because all fitted */
     bool trace_written;
+    uint64_t trace_peak; /* of the iteration in it */
     struct spill_links links;
     struct spill_planner planner;
     uint32_t planned_period;          /* of the iteration the planner works on */
@@ -111,6 +112,12 @@ void spill_engine_shadow_hit(struct spill_engine *e);
 void spill_engine_start_recording(struct spill_engine *e);
 void spill_engine_become_resident(struct spill_engine *e);
 void spill_engine_break(struct spill_engine *e, CUresult result);
+/* Puts SCRIPT in force at this border; takes it over. */
+void spill_engine_adopt(struct spill_engine *e, struct spill_script *script);
+/* No plan is to be had: page on. */
+void spill_engine_give_up(struct spill_engine *e);
+
+/* planning.c */
 /* Writes what was seen so far as a trace, if one is wanted and none was written. */
 void spill_engine_write_partial_trace(struct spill_engine *e);
 

@@ -21,4 +21,12 @@ status=$?
 [ $status -eq 2 ] && echo "ok status kept" || fail "exit status $status instead of 2"
 [ ! -e x.trace ] || fail "a trace of nothing"
 grep -q 'left no trace' err || fail "no word about the missing trace"
+# A loop at the start of the program that repeats, too, is not taken for the training step.
+CNN="$BUILD/tests/workloads/cnn --steps 5 --data $SRC/tests/data/digits.csv"
+SIMGPU_REPORT=cnn.json $CNN >ample.out || fail "cnn fails with ample memory"
+"$SPILLWAY" profile -f -o cnn.trace -- $CNN >out 2>err || fail "cnn: exit status $?"
+same "cnn profiled" out
+"$SPILLWAY" report --format json cnn.trace >cnn.report || fail "cnn: no report"
+peak=$(report cnn.report '[.. | .peak_bytes? // empty] | max')
+[ "$peak" -gt $(($(report cnn.json .peak_physical_bytes) * 8 / 10)) ] || fail "cnn: the trace's peak is $peak"
 exit $failed
