@@ -43,8 +43,11 @@ enum {
     TILE = 32,   /* sums a thread keeps at a time; all widths are multiples */
     SPAN = 16,   /* and all counts of weights, of this */
     CHUNK = 256, /* rows whose weight gradients one block sums */
-    PARAMETERS = TABLES + LAYERS * 6 + 2
+    PARAMETERS = TABLES + LAYERS * 6 + 2,
+    TENSORS = PARAMETERS - TABLES /* that one launch updates at most */
 };
+
+#define DECAY 0.01f /* of weights, relative to the rate */
 
 /* The weights of all tables, by value to the kernel that reads them all. */
 struct tables {
@@ -351,17 +354,25 @@ __global__ void sum_chunks(const float *partial, float *grad, int count, int chu
     grad[i] = sum;
 }
 
-/* The factors undo that both moments began at zero. One thread SPAN weights. */
-__global__ void adam(float *w, float *m, float *v, const float *grad, int count, float rate,
-                     float m_factor, float v_factor)
+/* Tensors of one launch, by value: as fused optimizers pass them. */
+struct tensor_list {
+    float *w[TENSORS], *m[TENSORS], *v[TENSORS], *grad[TENSORS];
+    int count[TENSORS];
+};
+
+/* AdamW. The factors undo that both moments began at zero. A row of blocks for each tensor; one
+ * thread SPAN weights. */
+__global__ void adam(struct tensor_list list, float rate, float m_factor, float v_factor)
 {
-    int first = (blockIdx.x * blockDim.x + threadIdx.x) * SPAN;
-    if (first >= count)
+    int t = blockIdx.y, first = (blockIdx.x * blockDim.x + threadIdx.x) * SPAN;
+    float *w = list.w[t], *m = list.m[t], *v = list.v[t];
+    const float *grad = list.grad[t];
+    if (first >= list.count[t])
         return;
     for (int i = first; i < first + SPAN; i++) {
         m[i] = 0.9f * m[i] + 0.1f * grad[i];
         v[i] = 0.98f * v[i] + 0.02f * grad[i] * grad[i];
-        w[i] -= rate * m[i] * m_factor / (sqrtf(v[i] * v_factor) + 1e-8f);
+        w[i] -= rate * (m[i] * m_factor / (sqrtf(v[i] * v_factor) + 1e-8f) + DECAY * w[i]);
     }
 }
 
@@ -465,23 +476,33 @@ static void model_destroy(struct model *m)
     CHECK(cudaStreamDestroy(m->updates));
 }
 
-/* Once a step has summed the gradient of P and will not read P any more. */
-static void update(struct model *m, struct weights *p)
+/* Once a step has summed the gradients of these and will not read them any more. */
+static void update(struct model *m, struct weights *const *list, int count)
 {
+    struct tensor_list tensors;
+    int largest = 0;
+    memset(&tensors, 0, sizeof(tensors));
+    for (int t = 0; t < count; t++) {
+        tensors.w[t] = list[t]->w;
+        tensors.m[t] = list[t]->m;
+        tensors.v[t] = list[t]->v;
+        tensors.grad[t] = list[t]->grad;
+        tensors.count[t] = list[t]->count;
+        largest = list[t]->count > largest ? list[t]->count : largest;
+    }
     CHECK(cudaEventRecord(m->summed, 0));
     CHECK(cudaStreamWaitEvent(m->updates, m->summed, 0));
-    adam<<<blocks(p->count / SPAN), THREADS, 0, m->updates>>>(p->w, p->m, p->v, p->grad, p->count,
-                                                              m->rate, m->m_factor, m->v_factor);
+    adam<<<dim3(blocks(largest / SPAN), count), THREADS, 0, m->updates>>>(tensors, m->rate,
+                                                                          m->m_factor, m->v_factor);
     CHECK(cudaGetLastError());
 }
 
-static void sum_and_update(struct model *m, struct weights *p, float *partial, int chunks)
+static void sum_gradient(struct weights *p, float *partial, int chunks)
 {
     p->grad = device_array<float>(p->count);
     sum_chunks<<<blocks(p->count), THREADS>>>(partial, p->grad, p->count, chunks);
     CHECK(cudaGetLastError());
     CHECK(cudaFree(partial));
-    update(m, p);
 }
 
 template <int IN, int OUT>
@@ -495,8 +516,7 @@ static float *affine_forward(const struct weights *p, const float *x, int rows)
 
 /* Frees x and, unless it is to be KEPT, dz; returns the gradient by x. */
 template <int IN, int OUT>
-static float *affine_backward(struct model *m, struct weights *p, float *x, float *dz, int rows,
-                              bool keep = false)
+static float *affine_backward(struct weights *p, float *x, float *dz, int rows, bool keep = false)
 {
     int chunks = (rows + CHUNK - 1) / CHUNK;
     float *wt = device_array<float>(IN * OUT);
@@ -512,7 +532,7 @@ static float *affine_backward(struct model *m, struct weights *p, float *x, floa
     CHECK(cudaFree(x));
     if (!keep)
         CHECK(cudaFree(dz));
-    sum_and_update(m, p, partial, chunks);
+    sum_gradient(p, partial, chunks);
     return dx;
 }
 
@@ -526,8 +546,8 @@ static float *norm_forward(const struct weights *p, const float *x, float **stat
 }
 
 /* Frees all it is given; returns the gradient by x. */
-static float *norm_backward(struct model *m, struct weights *p, float *x, float *stats, float *dn,
-                            float *past, int rows)
+static float *norm_backward(struct weights *p, float *x, float *stats, float *dn, float *past,
+                            int rows)
 {
     int chunks = (rows + CHUNK - 1) / CHUNK;
     float *partial = device_array<float>((size_t)chunks * p->count);
@@ -540,7 +560,7 @@ static float *norm_backward(struct model *m, struct weights *p, float *x, float 
     CHECK(cudaFree(x));
     CHECK(cudaFree(stats));
     CHECK(cudaFree(past));
-    sum_and_update(m, p, partial, chunks);
+    sum_gradient(p, partial, chunks);
     return dx;
 }
 
@@ -573,26 +593,26 @@ static float *layer_forward(struct layer *l, float *x, int rows)
     return residual(l->x2, affine_forward<INNER, WIDTH>(&l->down, l->g, rows), rows);
 }
 
-static float *layer_backward(struct model *m, struct layer *l, float *dout, int rows)
+static float *layer_backward(struct layer *l, float *dout, int rows)
 {
-    float *dg = affine_backward<INNER, WIDTH>(m, &l->down, l->g, dout, rows, true);
+    float *dg = affine_backward<INNER, WIDTH>(&l->down, l->g, dout, rows, true);
     float *dh = device_array<float>((size_t)rows * INNER);
     gelu_grad<<<blocks(rows), THREADS>>>(dg, l->h, dh, rows);
     CHECK(cudaGetLastError());
     CHECK(cudaFree(dg));
     CHECK(cudaFree(l->h));
-    float *dn = affine_backward<WIDTH, INNER>(m, &l->up, l->n2, dh, rows);
-    float *dx2 = norm_backward(m, &l->norm2, l->x2, l->stats2, dn, dout, rows);
+    float *dn = affine_backward<WIDTH, INNER>(&l->up, l->n2, dh, rows);
+    float *dx2 = norm_backward(&l->norm2, l->x2, l->stats2, dn, dout, rows);
 
-    float *dmixed = affine_backward<WIDTH, WIDTH>(m, &l->out, l->mixed, dx2, rows, true);
+    float *dmixed = affine_backward<WIDTH, WIDTH>(&l->out, l->mixed, dx2, rows, true);
     float *dqkv = device_array<float>((size_t)rows * 3 * WIDTH);
     attention_grad<<<rows / CONTEXT * HEADS, CONTEXT>>>(dmixed, l->projected, l->att, dqkv);
     CHECK(cudaGetLastError());
     CHECK(cudaFree(dmixed));
     CHECK(cudaFree(l->projected));
     CHECK(cudaFree(l->att));
-    dn = affine_backward<WIDTH, 3 * WIDTH>(m, &l->qkv, l->n1, dqkv, rows);
-    return norm_backward(m, &l->norm1, l->x, l->stats1, dn, dx2, rows);
+    dn = affine_backward<WIDTH, 3 * WIDTH>(&l->qkv, l->n1, dqkv, rows);
+    return norm_backward(&l->norm1, l->x, l->stats1, dn, dx2, rows);
 }
 
 /* What a step works on, one array: the table entries of each row; the character that follows it;
@@ -641,17 +661,18 @@ static float *forward(struct model *m, const struct batch *b, float **dlogits)
 
 static void backward(struct model *m, const struct batch *b, float *dlogits)
 {
-    float *dn = affine_backward<WIDTH, SYMBOLS>(m, &m->head, m->n, dlogits, b->rows);
-    float *dx = norm_backward(m, &m->norm, m->x, m->stats, dn, NULL, b->rows);
+    float *dn = affine_backward<WIDTH, SYMBOLS>(&m->head, m->n, dlogits, b->rows);
+    float *dx = norm_backward(&m->norm, m->x, m->stats, dn, NULL, b->rows);
     for (int i = LAYERS - 1; i >= 0; i--)
-        dx = layer_backward(m, &m->layers[i], dx, b->rows);
+        dx = layer_backward(&m->layers[i], dx, b->rows);
+    update(m, m->all + TABLES, m->count - TABLES); /* all small ones in one launch */
     for (int t = 0; t < TABLES; t++) {
         struct weights *p = &m->tables[t];
         p->grad = device_array<float>(p->count);
         embed_grad<<<blocks(entries_of(t)), THREADS>>>(dx, b->first[t], b->users[t], p->grad,
                                                        entries_of(t));
         CHECK(cudaGetLastError());
-        update(m, p);
+        update(m, &p, 1);
     }
     CHECK(cudaFree(dx));
     CHECK(cudaEventRecord(m->updated, m->updates));
