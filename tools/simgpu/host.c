@@ -66,7 +66,7 @@ void simgpu_host_remove(struct simgpu_host_range *range)
 }
 
 /* Pinning is paid by the byte: about 2 GiB/s for allocation, 10 GiB/s for registration of memory
- * that was touched before (notes/peers.md 2.1). */
+ * that was touched before (rapidsai/cudf, pull request 23457). */
 static void charge(size_t bytes, double bytes_per_ns)
 {
     simgpu_host_ns += (uint64_t)((double)bytes / bytes_per_ns);
