@@ -99,10 +99,6 @@ const struct spill_iteration_event *spill_engine_expected(const struct spill_eng
 void spill_engine_advance(struct spill_engine *e);
 /* Leaves GUARD or REPLAY for OBSERVE. */
 void spill_engine_diverge(struct spill_engine *e, enum spill_reason reason);
-/* OBSERVE: an event was recorded; is this an iteration border, and what follows from it? */
-void spill_engine_recorded(struct spill_engine *e);
-/* The same at a border that the program marks. */
-void spill_engine_marked(struct spill_engine *e);
 /* OBSERVE: watching for a script that was left. Ready: an event equal to spill_engine_expected
  * would be one more step of a whole iteration as planned. Restart: begin to look for its first
  * event. Hit: the event happened; after a whole iteration the plan is in force again. */
@@ -118,6 +114,10 @@ void spill_engine_adopt(struct spill_engine *e, struct spill_script *script);
 void spill_engine_give_up(struct spill_engine *e);
 
 /* planning.c */
+/* OBSERVE: an event was recorded; is this an iteration border, and what follows from it? */
+void spill_engine_recorded(struct spill_engine *e);
+/* The same at a border that the program marks. */
+void spill_engine_marked(struct spill_engine *e);
 /* Writes what was seen so far as a trace, if one is wanted and none was written. */
 void spill_engine_write_partial_trace(struct spill_engine *e);
 
