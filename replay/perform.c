@@ -259,38 +259,33 @@ CUresult spill_perform_alias(struct spill_perform *perform, struct spill_device 
     return result;
 }
 
-static void set_where(struct spill_device *dev, uint32_t page, uint32_t count,
-                      enum spill_where where)
+struct catching_up {
+    const struct spill_script *script;
+    struct spill_device *dev;
+};
+
+static void set_where(void *argument, uint32_t buffer, uint32_t first, uint32_t count,
+                      enum spill_border_place place)
 {
-    for (uint32_t p = page; p < page + count; p++) {
-        dev->pages[p].where = where;
-        if (where == SPILL_ON_HOST)
-            dev->pages[p].host = dev->pages[p].home;
+    static const enum spill_where where[] = {
+        [SPILL_BORDER_DEAD] = SPILL_NOWHERE,
+        [SPILL_BORDER_DEVICE] = SPILL_ON_DEVICE,
+        [SPILL_BORDER_HOST] = SPILL_ON_HOST,
+    };
+    const struct catching_up *c = argument;
+    struct spill_page *pages = &c->dev->pages[span_page(c->script, buffer) + first];
+    for (uint32_t p = 0; p < count; p++) {
+        pages[p].where = where[place];
+        if (place == SPILL_BORDER_HOST)
+            pages[p].host = pages[p].home;
     }
 }
 
 /* While replaying, where says the border's state; this brings it up to date after DONE ops. */
 static void catch_up(const struct spill_script *s, struct spill_device *dev, uint32_t done)
 {
-    for (uint32_t k = 0; k < done; k++) {
-        const struct spill_script_op *op = &s->ops[k];
-        for (uint32_t i = 0; i < op->births.count; i++) {
-            uint32_t b = s->lives[op->births.first + i];
-            set_where(dev, span_page(s, b), s->buffers[b].page_count, SPILL_ON_DEVICE);
-        }
-        for (uint32_t i = 0; i < op->deaths.count; i++) {
-            uint32_t b = s->lives[op->deaths.first + i];
-            set_where(dev, span_page(s, b), s->buffers[b].page_count, SPILL_NOWHERE);
-        }
-        for (uint32_t i = 0; i < op->outs.count; i++) {
-            const struct spill_script_move *move = &s->moves[op->outs.first + i];
-            set_where(dev, move->first_page, move->page_count, SPILL_ON_HOST);
-        }
-        for (uint32_t i = 0; i < op->ins.count; i++) {
-            const struct spill_script_move *move = &s->moves[s->plan->in_order[op->ins.first + i]];
-            set_where(dev, move->first_page, move->page_count, SPILL_ON_DEVICE);
-        }
-    }
+    struct catching_up c = {s, dev};
+    spill_script_walk(s, done, set_where, &c);
 }
 
 CUresult spill_perform_release(struct spill_perform *perform, struct spill_device *dev,

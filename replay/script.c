@@ -131,9 +131,36 @@ static void fill_moves(struct spill_script *s)
     }
 }
 
-static void set_pages(struct spill_script *s, uint32_t buffer, uint32_t first, uint32_t count,
+void spill_script_walk(const struct spill_script *s, uint32_t ops,
+                       void (*placed)(void *arg, uint32_t buffer, uint32_t first, uint32_t count,
+                                      enum spill_border_place place),
+                       void *arg)
+{
+    for (uint32_t k = 0; k < ops; k++) {
+        const struct spill_script_op *op = &s->ops[k];
+        for (uint32_t i = 0; i < op->births.count; i++) {
+            uint32_t b = s->lives[op->births.first + i];
+            placed(arg, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEVICE);
+        }
+        for (uint32_t i = 0; i < op->deaths.count; i++) {
+            uint32_t b = s->lives[op->deaths.first + i];
+            placed(arg, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEAD);
+        }
+        for (uint32_t i = 0; i < op->outs.count; i++) {
+            const struct spill_move *move = &s->plan->moves[op->outs.first + i];
+            placed(arg, move->buffer, move->page_first, move->page_count, SPILL_BORDER_HOST);
+        }
+        for (uint32_t i = 0; i < op->ins.count; i++) {
+            const struct spill_move *move = &s->plan->moves[s->plan->in_order[op->ins.first + i]];
+            placed(arg, move->buffer, move->page_first, move->page_count, SPILL_BORDER_DEVICE);
+        }
+    }
+}
+
+static void set_pages(void *script, uint32_t buffer, uint32_t first, uint32_t count,
                       enum spill_border_place place)
 {
+    struct spill_script *s = script;
     memset(s->border_place + s->plan->page_base[buffer] + first, (int)place, count);
 }
 
@@ -149,25 +176,7 @@ static void walk_border(struct spill_script *s, const struct spill_problem *prob
     for (uint32_t i = 0; i < s->plan->park_count; i++)
         set_pages(s, s->plan->parks[i].buffer, s->plan->parks[i].page_first,
                   s->plan->parks[i].page_count, SPILL_BORDER_HOST);
-    for (uint32_t k = 0; k < s->op_count; k++) {
-        const struct spill_script_op *op = &s->ops[k];
-        for (uint32_t i = 0; i < op->births.count; i++) {
-            uint32_t b = s->lives[op->births.first + i];
-            set_pages(s, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEVICE);
-        }
-        for (uint32_t i = 0; i < op->deaths.count; i++) {
-            uint32_t b = s->lives[op->deaths.first + i];
-            set_pages(s, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEAD);
-        }
-        for (uint32_t i = 0; i < op->outs.count; i++) {
-            const struct spill_move *move = &s->plan->moves[op->outs.first + i];
-            set_pages(s, move->buffer, move->page_first, move->page_count, SPILL_BORDER_HOST);
-        }
-        for (uint32_t i = 0; i < op->ins.count; i++) {
-            const struct spill_move *move = &s->plan->moves[s->plan->in_order[op->ins.first + i]];
-            set_pages(s, move->buffer, move->page_first, move->page_count, SPILL_BORDER_DEVICE);
-        }
-    }
+    spill_script_walk(s, s->op_count, set_pages, s);
 }
 
 enum spill_status spill_script_build(struct spill_iteration *it,

@@ -90,6 +90,13 @@ enum spill_status spill_script_build(struct spill_iteration *it,
                                      struct spill_script **script);
 void spill_script_free(struct spill_script *script);
 
+/* Calls PLACED for every change of place that the first OPS ops bring, in host order: births before
+ * an op; deaths, copies out, copies in after it. FIRST and COUNT are pages of BUFFER. */
+void spill_script_walk(const struct spill_script *script, uint32_t ops,
+                       void (*placed)(void *arg, uint32_t buffer, uint32_t first, uint32_t count,
+                                      enum spill_border_place place),
+                       void *arg);
+
 /* The waits, internal to the build: fills the waits slices and the events (waits.c). */
 enum spill_status spill_waits_build(struct spill_script *script,
                                     const struct spill_problem *problem);
