@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/job.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "solver/advance.h"
@@ -116,7 +115,7 @@ static void start_amounts(const struct spill_job *job, enum spill_start start, u
 
     for (uint32_t g = 0; g < prep->gap_count && start != SPILL_START_EMPTY; g++) {
         uint32_t pages = prep->pages[prep->gaps[g].buffer];
-        double part = start == SPILL_START_FULL ? pages : floor(job->relax.amount[g] + 0.9);
+        double part = start == SPILL_START_FULL ? pages : job->relax.amount[g] + 0.9;
 
         amount[g] = part >= pages ? pages : (uint32_t)part;
     }

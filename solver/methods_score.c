@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Methods that score gaps and take whole buffers in order of score: AutoSwap, Capuchin, G10, and
  * the greedy of Beaumont et al. on the fractional relaxation. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "solver/methods.h"
+#include "solver/realmath.h"
 
 /* Time from the end of out_op to the start of use_op when nothing stalls. */
 static double gap_time(const struct spill_prep *prep, const struct spill_gap *gap)
@@ -231,14 +231,16 @@ enum spill_status spill_choose_capuchin(const struct spill_prep *prep, uint32_t 
             continue;
         for (uint32_t j = 0; j < out_ops; j++) {
             uint32_t op = spill_cyclic_add(first, j, n);
-            double part = fmin(out, (double)prep->problem->ops[op].duration_ns - out_used[op]);
+            double part =
+                spill_real_min(out, (double)prep->problem->ops[op].duration_ns - out_used[op]);
 
             out_used[op] += part;
             out -= part;
         }
         for (uint32_t j = 1; j <= in_ops; j++) {
             uint32_t op = gap->use_op >= j ? gap->use_op - j : gap->use_op + n - j;
-            double part = fmin(in, (double)prep->problem->ops[op].duration_ns - in_used[op]);
+            double part =
+                spill_real_min(in, (double)prep->problem->ops[op].duration_ns - in_used[op]);
 
             in_used[op] += part;
             in -= part;

@@ -14,10 +14,10 @@
  * per-step link rows is in OffMate's model (hal-04660745); the flow form is ours. */
 #include "solver/relax.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "solver/network.h"
+#include "solver/realmath.h"
 
 #define UNIT        64   /* flow units in a page */
 #define SCALE       16   /* cost units in a nanosecond */
@@ -97,8 +97,9 @@ static bool weigh_gaps(struct model *m)
     const struct spill_problem *p = prep->problem;
     uint32_t n = p->op_count;
     double *given = spill_arena_alloc(m->arena, (size_t)n + 1, sizeof(double));
-    double free_bytes = fmin((double)p->out.latency_ns * 1e-9 * (double)p->out.bytes_per_s,
-                             (double)p->in.latency_ns * 1e-9 * (double)p->in.bytes_per_s);
+    double free_bytes =
+        spill_real_min((double)p->out.latency_ns * 1e-9 * (double)p->out.bytes_per_s,
+                       (double)p->in.latency_ns * 1e-9 * (double)p->in.bytes_per_s);
     double sum = 0;
 
     m->gap_weight = spill_arena_alloc(m->arena, prep->gap_count, sizeof(double));
@@ -140,7 +141,7 @@ static int64_t units_in(double ns, const struct spill_link *link, double page_by
 {
     double units = ns * 1e-9 * (double)link->bytes_per_s / page_bytes * UNIT;
 
-    return units > 1e15 ? INT64_C(1000000000000000) : (int64_t)ceil(units);
+    return units > 1e15 ? INT64_C(1000000000000000) : spill_real_up(units);
 }
 
 static enum spill_status build(struct model *m)
@@ -194,7 +195,7 @@ static enum spill_status build(struct model *m)
             continue;
         m->crosses[g] = to_border <= gap->length;
         m->gap_arc[g] = spill_network_add(&m->net, B(m->slot_of[gap->out_op]), E(m->slot_of[last]),
-                                          (int64_t)ceil(units), 0);
+                                          spill_real_up(units), 0);
     }
 #undef N
 #undef B
@@ -292,7 +293,8 @@ static enum spill_status price_lost_pages(struct model *m, struct side side[2], 
                                           double *best)
 {
     double cap = SLACK_MOST * (m->out_ns + m->in_ns);
-    double low = fmax(0, m->slack - *reach), high = fmin(cap, m->slack + *reach);
+    double low = spill_real_max(0, m->slack - *reach),
+           high = spill_real_min(cap, m->slack + *reach);
     double value, lost, most = -1e300;
     double at = m->slack;
 
@@ -304,7 +306,7 @@ static enum spill_status price_lost_pages(struct model *m, struct side side[2], 
         status = evaluate(m, &value, &lost);
         if (status != SPILL_OK)
             return status;
-        *best = fmax(*best, value);
+        *best = spill_real_max(*best, value);
         if (value > most) {
             most = value;
             at = m->slack;
@@ -318,14 +320,14 @@ static enum spill_status price_lost_pages(struct model *m, struct side side[2], 
             break;
         if (i >= 1 && (!side[0].known || !side[1].known)) { /* it lies outside: look further */
             if (lost > 0)
-                high = fmin(cap, high + *reach);
+                high = spill_real_min(cap, high + *reach);
             else
-                low = fmax(0, low - *reach);
-            *reach = fmin(cap, *reach * 1.5);
+                low = spill_real_max(0, low - *reach);
+            *reach = spill_real_min(cap, *reach * 1.5);
         }
     }
     if (side[0].known && side[1].known)
-        *reach = fmax(*reach * 0.6, 1e-3 * m->out_ns);
+        *reach = spill_real_max(*reach * 0.6, 1e-3 * m->out_ns);
     m->slack = at;
     return SPILL_OK;
 }
@@ -351,9 +353,9 @@ static void step_theta(struct model *m, const struct side side[2], double value,
         m->relax->amount[g] = mix * (side[0].known ? side[0].amount[g] : 0) +
                               (1 - mix) * (side[1].known ? side[1].amount[g] : 0);
     *go_on = norm > 0;
-    step = *go_on ? fmax(target - value, 0.002 * target) / norm : 0;
+    step = *go_on ? spill_real_max(target - value, 0.002 * target) / norm : 0;
     for (uint32_t k = 0; k < m->slots; k++)
-        m->theta[k] = fmin(1, fmax(0, m->theta[k] + step * direction[k]));
+        m->theta[k] = spill_real_min(1, spill_real_max(0, m->theta[k] + step * direction[k]));
 }
 
 enum spill_status spill_relax_solve(struct spill_relax *relax, const struct spill_prep *prep,
@@ -396,7 +398,7 @@ enum spill_status spill_relax_solve(struct spill_relax *relax, const struct spil
         if (status != SPILL_OK)
             return status == SPILL_ERR_INFEASIBLE ? SPILL_OK : status;
         idle = round_best > best * 1.0002 ? 0 : idle + 1;
-        best = fmax(best, round_best);
+        best = spill_real_max(best, round_best);
         if (compute + best >= relax->target_ns * 0.9999 && relax->target_ns > 0)
             break; /* the known plan is optimal */
         target = relax->target_ns > compute ? relax->target_ns - compute : 1.2 * best + 1;

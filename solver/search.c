@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/search.h"
 
-#include <math.h>
+#include "solver/realmath.h"
 
 #define RELAX_INSTANTS 300
 #define RELAX_ROUNDS   60
@@ -32,7 +32,7 @@ static enum spill_status draft_way(struct spill_job *job, const struct way *way,
 
 static bool near_bound(const struct spill_job *job, uint64_t step_ns)
 {
-    double bound = fmax((double)job->prep->compute_ns, job->relax.bound_ns);
+    double bound = spill_real_max((double)job->prep->compute_ns, job->relax.bound_ns);
 
     return (double)step_ns <= bound * 1.0003;
 }

@@ -4,9 +4,8 @@
  * greedy, Minoux 1978). */
 #include "solver/select.h"
 
-#include <math.h>
-
 #include "solver/ranges.h"
+#include "solver/realmath.h"
 
 /* A gap this close to the best is as good: many are alike, and each choice lowers them all a
  * little. */
@@ -70,7 +69,7 @@ static double fixed_factor(const struct spill_prep *prep, double trust, uint32_t
     double price = (double)spill_link_ns(&p->out, p->buffers[gap->buffer].bytes);
 
     return (1.0 - trust + trust * time / (time + 4 * copies)) /
-           sqrt((price + 1) / (full * prep->pages[gap->buffer] + 1));
+           spill_real_root((price + 1) / (full * prep->pages[gap->buffer] + 1));
 }
 
 static bool before(const struct cover *c, uint32_t a, uint32_t b)
