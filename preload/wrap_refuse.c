@@ -31,7 +31,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr addr)
         return SPILL_REAL(cuIpcGetMemHandle)(handle, addr);
     spill_log(SPILL_LOG_WARN,
               "cuIpcGetMemHandle: the buffer of %s at 0x%llx is managed and cannot be shared with "
-              "another process; keep such buffers with the driver by SPILLWAY_PIN=size:%llu",
+              "another process; keep such buffers with the driver by SPILLWAY_PIN=size:%llu, or by "
+              "SPILLWAY_PIN=site:PATTERN with the function or library that allocates them",
               spill_size_format(found.bytes, size, sizeof(size)), (unsigned long long)found.base,
               (unsigned long long)found.bytes);
     return CUDA_ERROR_INVALID_VALUE;

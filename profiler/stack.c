@@ -8,6 +8,7 @@
 
 #include "preload/base/fmt.h"
 #include "preload/base/log.h"
+#include "preload/base/pinrules.h"
 #include "preload/base/uthash_heap.h"
 #include "profiler/mix.h"
 
@@ -17,6 +18,7 @@ struct site {
     uint64_t hash;
     uint32_t number;
     uint32_t count;
+    bool held; /* a rule of SPILLWAY_PIN names one of its functions or libraries */
     void *frames[SPILL_STACK_FRAMES];
     UT_hash_handle hh;
 };
@@ -60,6 +62,30 @@ static const void *object_of(const void *address)
     return dladdr(address, &info) == 0 ? NULL : info.dli_fbase;
 }
 
+/* dladdr, for the function that a return address lies in: that may be the first byte of the next
+ * function, so look one byte back. */
+static bool find_frame(const char *address, Dl_info *info)
+{
+    return dladdr(address - 1, info) != 0 && info->dli_fname != NULL;
+}
+
+static const char *module_of(const Dl_info *info)
+{
+    const char *slash = strrchr(info->dli_fname, '/');
+    return slash == NULL ? info->dli_fname : slash + 1;
+}
+
+static bool named_in_rules(void *const *frames, uint32_t count)
+{
+    Dl_info info;
+    for (uint32_t i = 0; i < count; i++)
+        if (find_frame(frames[i], &info) &&
+            (spill_pinrules_site(module_of(&info)) ||
+             (info.dli_sname != NULL && spill_pinrules_site(info.dli_sname))))
+            return true;
+    return false;
+}
+
 static struct site *add_site(uint64_t hash, void *const *frames, uint32_t count)
 {
     struct site *site = spill_heap_alloc(sizeof(*site));
@@ -68,6 +94,7 @@ static struct site *add_site(uint64_t hash, void *const *frames, uint32_t count)
     site->hash = hash;
     site->count = count;
     memcpy(site->frames, frames, count * sizeof(*frames));
+    site->held = spill_pinrules_by_site() && named_in_rules(frames, count);
     HASH_ADD(hh, sites, hash, sizeof(site->hash), site);
     by_number[site_count] = site;
     site->number = ++site_count;
@@ -99,14 +126,25 @@ uint32_t spill_stack_here(void)
     return site == NULL ? SPILL_NO_SITE : site->number;
 }
 
-/* One frame. The return address may be the first byte of the next function: look one byte back. */
+bool spill_stack_held(void)
+{
+    if (!spill_pinrules_by_site())
+        return false;
+    uint32_t site = spill_stack_here();
+    if (site != SPILL_NO_SITE)
+        return by_number[site - 1]->held;
+    spill_log_once(SPILL_LOG_WARN,
+                   "call stacks cannot be walked (is libunwind.so.8 installed?): because of the "
+                   "site rules in SPILLWAY_PIN such allocations are left to the driver");
+    return true;
+}
+
 static size_t frame_text(const char *address, char *out, size_t out_len)
 {
     Dl_info info;
-    if (dladdr(address - 1, &info) == 0 || info.dli_fname == NULL)
+    if (!find_frame(address, &info))
         return spill_fmt(out, out_len, "0x%llx", (unsigned long long)(uintptr_t)address);
-    const char *slash = strrchr(info.dli_fname, '/');
-    const char *module = slash == NULL ? info.dli_fname : slash + 1;
+    const char *module = module_of(&info);
     if (info.dli_sname == NULL)
         return spill_fmt(out, out_len, "0x%llx in %s",
                          (unsigned long long)(address - (const char *)info.dli_fbase), module);

@@ -4,6 +4,7 @@
 #ifndef SPILL_STACK_H
 #define SPILL_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,11 @@
 /* The number of the caller's stack, the library's own frames left out; SPILL_NO_SITE if it cannot
  * be walked. The same stack gives the same number. */
 uint32_t spill_stack_here(void);
+
+/* Does a rule of SPILLWAY_PIN name a function or a library of the caller's stack? Also true where
+ * there are such rules and stacks cannot be walked (said once): what may be meant is not moved.
+ * Where there is no such rule this costs nothing. */
+bool spill_stack_held(void);
 
 /* The site as text, innermost frame first, "function+0x1f in module" joined by ";". Returns its
  * length, 0 for SPILL_NO_SITE. */

@@ -131,7 +131,7 @@ enum spill_handled spill_engine_alloc(CUdeviceptr *addr, size_t bytes, CUresult 
 {
     struct spill_engine *e = &spill_engine;
     CUcontext context = NULL;
-    if (bytes == 0 || e->state == SPILL_STATE_OFF)
+    if (bytes == 0 || e->state == SPILL_STATE_OFF || spill_stack_held())
         return SPILL_NOT_OURS;
     if (e->state == SPILL_STATE_NEW && !spill_engine_boot(e))
         return SPILL_NOT_OURS;

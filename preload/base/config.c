@@ -74,7 +74,7 @@ static enum spill_status parse_text(const char *text, const char **value)
 }
 
 static const char *const names[] = {
-#define SPILL_CONFIG(field, name, type, fallback, doc) name,
+#define SPILL_CONFIG(field, name, type, fallback, unit, doc) name,
 #include "preload/base/config.def"
 #undef SPILL_CONFIG
 };
@@ -151,7 +151,7 @@ enum spill_status spill_config_read(struct spill_config *config)
 {
     enum spill_status worst = SPILL_OK;
     const char *text;
-#define SPILL_CONFIG(field, name, type, fallback, doc)                                             \
+#define SPILL_CONFIG(field, name, type, fallback, unit, doc)                                       \
     text = secure_getenv(name);                                                                    \
     (void)parse_##type(fallback, &config->field);                                                  \
     if (text != NULL && parse_##type(text, &config->field) != SPILL_OK) {                          \

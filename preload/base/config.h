@@ -18,7 +18,7 @@ typedef bool spill_config_view; /* budget, not real */
 typedef const char *spill_config_text;
 
 struct spill_config {
-#define SPILL_CONFIG(field, name, type, fallback, doc) spill_config_##type field;
+#define SPILL_CONFIG(field, name, type, fallback, unit, doc) spill_config_##type field;
 #include "preload/base/config.def"
 #undef SPILL_CONFIG
 };

@@ -14,11 +14,16 @@ static struct {
 } sizes[RULES];
 static unsigned size_count;
 
-static struct {
-    const char *pattern;
-    size_t length;
-} kernels[RULES];
-static unsigned kernel_count;
+/* Patterns of names. */
+struct patterns {
+    struct {
+        const char *text;
+        size_t length;
+    } list[RULES];
+    unsigned count;
+};
+
+static struct patterns kernels, sites;
 
 /* A size of LENGTH letters. */
 static bool parse_size(const char *text, size_t length, uint64_t *bytes)
@@ -43,13 +48,21 @@ static bool add_size(const char *text, size_t length)
     return sizes[size_count].from <= sizes[size_count].to && ++size_count > 0;
 }
 
-static bool add_kernel(const char *text, size_t length)
+static bool add_pattern(struct patterns *patterns, const char *text, size_t length)
 {
-    if (kernel_count == RULES || length == 0)
+    if (patterns->count == RULES || length == 0)
         return false;
-    kernels[kernel_count].pattern = text;
-    kernels[kernel_count].length = length;
-    return ++kernel_count > 0;
+    patterns->list[patterns->count].text = text;
+    patterns->list[patterns->count].length = length;
+    return ++patterns->count > 0;
+}
+
+static bool matches(const struct patterns *patterns, const char *name)
+{
+    for (unsigned i = 0; i < patterns->count; i++)
+        if (spill_glob(patterns->list[i].text, patterns->list[i].length, name))
+            return true;
+    return false;
 }
 
 bool spill_pinrules_set(const char *text)
@@ -60,11 +73,13 @@ bool spill_pinrules_set(const char *text)
         if (strncmp(at, "size:", 5) == 0)
             good = add_size(at + 5, length - 5);
         else if (strncmp(at, "kernel:", 7) == 0)
-            good = add_kernel(at + 7, length - 7);
+            good = add_pattern(&kernels, at + 7, length - 7);
+        else if (strncmp(at, "site:", 5) == 0)
+            good = add_pattern(&sites, at + 5, length - 5);
         if (!good) {
             spill_log(SPILL_LOG_ERROR,
-                      "SPILLWAY_PIN=%s: expected size:BYTES, size:FROM-TO or kernel:PATTERN, "
-                      "separated by commas; running without spillway",
+                      "SPILLWAY_PIN=%s: expected size:BYTES, size:FROM-TO, site:PATTERN or "
+                      "kernel:PATTERN, separated by commas; running without spillway",
                       text);
             return false;
         }
@@ -83,8 +98,15 @@ bool spill_pinrules_size(uint64_t bytes)
 
 bool spill_pinrules_kernel(const char *name)
 {
-    for (unsigned i = 0; i < kernel_count; i++)
-        if (spill_glob(kernels[i].pattern, kernels[i].length, name))
-            return true;
-    return false;
+    return matches(&kernels, name);
+}
+
+bool spill_pinrules_by_site(void)
+{
+    return sites.count > 0;
+}
+
+bool spill_pinrules_site(const char *name)
+{
+    return matches(&sites, name);
 }

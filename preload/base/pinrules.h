@@ -12,6 +12,11 @@ bool spill_pinrules_set(const char *text);
 /* Is an allocation of BYTES left to the driver? */
 bool spill_pinrules_size(uint64_t bytes);
 
+/* Is an allocation left to the driver when a function or a library (libnccl.so.2) called NAME
+ * stands in its call stack? The first tells whether any rule asks for that. */
+bool spill_pinrules_by_site(void);
+bool spill_pinrules_site(const char *name);
+
 /* Do the buffers that the kernel NAME (mangled) touches stay on the GPU? */
 bool spill_pinrules_kernel(const char *name);
 

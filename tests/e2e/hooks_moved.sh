@@ -31,6 +31,22 @@ grep -q 'SPILLWAY_PIN=size:4194304' err && ok "the refusal says how to keep the 
 check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_MEM_INFO=real | sed 's/before \([0-9]*\) \1.*/same/')" same "or of the card"
 check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_PIN=size:4MiB)" "before 32 32, after 32 32, ipc 0" "a pinned size is left to the driver"
 check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_PIN=size:1MiB-2MiB,size:3MiB-5MiB)" "before 32 32, after 32 32, ipc 0" "a range of sizes too"
+
+# By who allocates: a function, a library. Without a way to walk stacks, nothing that may be meant is moved.
+# shellcheck disable=SC2086
+$CC -std=c11 $INC $WARN -shared -o liballocating.so "$HOOKS/company/allocating.c" || exit 1
+# shellcheck disable=SC2086
+$CC -std=c11 $INC -O1 -g -Wall -Wextra -rdynamic -o sites "$HOOKS/sim/sites.c" -L"$BUILD/simgpu" -lcuda -ldl || exit 1
+sites() { LD_PRELOAD=$BUILD/libspillway.so SPILLWAY_GPU_MEM=32MiB env "$@" ./sites ./liballocating.so 2>err; }
+check "$(sites SPILLWAY_PIN=)" "0 0 0" "no rule, all is managed"
+check "$(sites SPILLWAY_PIN='site:*_cache')" "0 1 0" "a function's allocations are left to the driver"
+check "$(sites SPILLWAY_PIN='site:liballoc*')" "0 0 1" "a library's too"
+check "$(sites SPILLWAY_PIN='site:nobody')" "0 0 0" "a rule that names nobody"
+grep -q 'SPILLWAY_PIN=site:PATTERN' err && ok "the refusal names the rule" || bad "the refusal does not name the rule"
+mkdir -p nounwind && $CC -shared -o nounwind/libunwind.so.8 -x c /dev/null || exit 1
+check "$(LD_LIBRARY_PATH=$PWD/nounwind:$LD_LIBRARY_PATH sites SPILLWAY_PIN='site:nobody')" "1 1 1" "without libunwind nothing is moved"
+check "$(grep -c 'stacks cannot be walked' err)" 1 "and that is said once"
+
 bare=$(./settings)
 check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_SKIP='x,sett*')" "$bare" "SPILLWAY_SKIP"
 check "$(run SPILLWAY_GPU_MEM=32MiB SPILLWAY_ONLY=python)" "$bare" "SPILLWAY_ONLY, another program"

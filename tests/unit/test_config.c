@@ -14,7 +14,7 @@
 static int clean(void **state)
 {
     (void)state;
-#define SPILL_CONFIG(field, name, type, fallback, doc) unsetenv(name);
+#define SPILL_CONFIG(field, name, type, fallback, unit, doc) unsetenv(name);
 #include "preload/base/config.def"
 #undef SPILL_CONFIG
     return 0;

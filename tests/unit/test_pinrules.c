@@ -49,8 +49,8 @@ static void lists(void **state)
 
 static void rules(void **state)
 {
-    static const char *const bad[] = {
-        "4MiB", "size:", "size:x", "kernel:", "size:2MiB-1MiB", "size:1MiB-2MiB-", "buffer:1"};
+    static const char *const bad[] = {"4MiB",  "size:",          "size:x",          "kernel:",
+                                      "site:", "size:2MiB-1MiB", "size:1MiB-2MiB-", "buffer:1"};
     (void)state;
     spill_log_set_level(SPILL_LOG_ERROR);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -68,6 +68,14 @@ static void rules(void **state)
     assert_true(spill_pinrules_kernel("f"));
     assert_true(spill_pinrules_kernel("_Z6gatherPf"));
     assert_false(spill_pinrules_kernel("ff"));
+    assert_false(spill_pinrules_by_site());
+    assert_false(spill_pinrules_site("main"));
+    assert_true(spill_pinrules_set("site:libnccl*,site:*make_cache*"));
+    assert_true(spill_pinrules_by_site());
+    assert_true(spill_pinrules_site("libnccl.so.2"));
+    assert_true(spill_pinrules_site("_Z10make_cachem"));
+    assert_false(spill_pinrules_site("libcudart.so.13"));
+    assert_false(spill_pinrules_kernel("libnccl.so.2"));
 }
 
 static void nearest(void **state)

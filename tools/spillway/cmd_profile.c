@@ -61,14 +61,14 @@ static const char doc[] =
     "Examples:\n"
     "  spillway profile -- ./train --epochs 1\n"
     "  spillway profile -o train.trace -f -- python3 train.py\n\n"
-    "Environment, where the option is not given:\n"
-    "  SPILLWAY_GPU_MEM, SPILLWAY_HOST_MEM, SPILLWAY_OUTPUT, SPILLWAY_VERBOSE\n\n"
     "Exit status: the program's own, whatever becomes of the trace; 2 FILE cannot be written, 3 no "
     "CUDA driver, 64 wrong usage, 126 PROG cannot be executed, 127 PROG or libspillway.so not "
     "found.";
 
-static const struct argp_child children[] = {
-    {&spill_options_argp, 0, NULL, 0}, {&spill_options_help_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+static const struct argp_child children[] = {{&spill_options_argp, 0, NULL, 0},
+                                             {&spill_options_help_argp, 0, NULL, 0},
+                                             SPILL_OPTIONS_SETTINGS,
+                                             {NULL, 0, NULL, 0}};
 static const struct argp argp = {table, parse, "[--] PROG [ARGS...]", doc, children, NULL, NULL};
 
 static void summarize(const char *pattern, const char *program, pid_t pid,

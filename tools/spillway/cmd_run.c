@@ -52,14 +52,14 @@ static const char doc[] =
     "  spillway run --gpu-mem 8GiB -- ./train --epochs 3\n"
     "  spillway run --gpu-mem 20GiB --host-mem 64GiB -- python3 train.py\n"
     "  spillway run -v ./train\n\n"
-    "Environment, where the option is not given:\n"
-    "  SPILLWAY_GPU_MEM, SPILLWAY_HOST_MEM, SPILLWAY_MODE, SPILLWAY_VERBOSE\n\n"
     "Exit status: the program's own; 3 no CUDA driver, 64 wrong usage, 126 PROG cannot be "
     "executed, "
     "127 PROG or libspillway.so not found.";
 
-static const struct argp_child children[] = {
-    {&spill_options_argp, 0, NULL, 0}, {&spill_options_help_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
+static const struct argp_child children[] = {{&spill_options_argp, 0, NULL, 0},
+                                             {&spill_options_help_argp, 0, NULL, 0},
+                                             SPILL_OPTIONS_SETTINGS,
+                                             {NULL, 0, NULL, 0}};
 static const struct argp argp = {table, parse, "[--] PROG [ARGS...]", doc, children, NULL, NULL};
 
 static int run(int argc, char **argv)

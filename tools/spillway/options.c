@@ -118,6 +118,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp spill_options_argp = {table, parse, NULL, NULL, NULL, NULL, NULL};
 
+/* A row of config.def: the name stands where an option's would. */
+static const struct argp_option settings_table[] = {
+#define SPILL_CONFIG(field, name, type, fallback, unit, doc)                                       \
+    {name,                                                                                         \
+     0,                                                                                            \
+     NULL,                                                                                         \
+     OPTION_DOC,                                                                                   \
+     sizeof(fallback) == 1 ? doc                                                                   \
+     : sizeof(unit) == 1   ? doc " (default: " fallback ")"                                        \
+                           : doc " (default: " fallback " " unit ")",                                \
+     0},
+#include "preload/base/config.def"
+#undef SPILL_CONFIG
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+const struct argp spill_options_settings_argp = {settings_table, NULL, NULL, NULL,
+                                                 NULL,           NULL, NULL};
+
 static const struct argp_option help_table[] = {
     {"help", 'h', NULL, 0, "This text", -1},
     {"usage", KEY_USAGE, NULL, OPTION_HIDDEN, NULL, -1},

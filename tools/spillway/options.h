@@ -11,6 +11,13 @@
 /* A child parser for those options; its input is a struct spill_launch, initialised to zeros. */
 extern const struct argp spill_options_argp;
 
+/* A child that only explains: the library's settings, from preload/base/config.def. */
+extern const struct argp spill_options_settings_argp;
+#define SPILL_OPTIONS_SETTINGS                                                                     \
+    {                                                                                              \
+        &spill_options_settings_argp, 0, "Environment, where the option is not given:", 1          \
+    }
+
 /* A child parser for --help (to stdout, status 0), which every command has; it has no input. */
 extern const struct argp spill_options_help_argp;
 
