@@ -1,226 +1,152 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/g10.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ID_MOST      1000000u
-#define NOT_A_TENSOR UINT32_MAX
+#define ID_MOST   999999
+#define NO_TENSOR UINT32_MAX
 
-struct reader {
-    struct spill_g10 *trace;
-    uint32_t *index_of; /* tensor id -> buffer */
-    uint32_t *seen_at;  /* buffer -> op + 1 that last listed it, and where */
-    uint32_t *access_of;
-    uint32_t access_room, op_room, buffer_room;
+/* What is known of a tensor id. */
+struct tensor {
+    uint32_t buffer;
+    uint32_t seen_at; /* op + 1 that last listed it, and where */
+    uint32_t access;
 };
 
-static const char *skip_blanks(const char *at)
+struct reader {
+    struct spill_textscan *scan;
+    struct spill_textform *form;
+    struct tensor *tensors; /* by id; tensor_room of them */
+    uint32_t tensor_room;
+    uint64_t kernels_from; /* the least id that the next kernel may have */
+};
+
+static bool make_room(struct reader *r, uint32_t id)
 {
-    while (*at == ' ' || *at == '\t' || *at == '\r')
-        at++;
-    return at;
-}
+    uint32_t room = id + id / 2 + 64;
+    struct tensor *larger;
 
-/* A decimal number below 10^18 with an optional fraction, of which MILLI keeps three digits. */
-static const char *read_number(const char *at, uint64_t *whole, uint64_t *milli)
-{
-    uint64_t value = 0, fraction = 0, unit = 100;
-
-    if (*at < '0' || *at > '9')
-        return NULL;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        if (value >= UINT64_C(100000000000000000))
-            return NULL;
-        value = value * 10 + (uint64_t)(*at - '0');
-    }
-    if (milli != NULL && *at == '.')
-        for (at++; *at >= '0' && *at <= '9'; at++, unit /= 10)
-            fraction += unit * (uint64_t)(*at - '0');
-    *whole = value;
-    if (milli != NULL)
-        *milli = fraction;
-    return at;
-}
-
-static bool grow(void **table, uint32_t *room, uint32_t count, size_t size)
-{
-    void *larger;
-
-    if (count < *room)
+    if (id < r->tensor_room)
         return true;
-    if (*room > UINT32_MAX / 4)
-        return false;
-    larger = realloc(*table, ((size_t)*room * 2 + 64) * size);
+    larger = realloc(r->tensors, room * sizeof(*larger));
     if (larger == NULL)
         return false;
-    *table = larger;
-    *room = *room * 2 + 64;
+    for (uint32_t i = r->tensor_room; i < room; i++)
+        larger[i] = (struct tensor){.buffer = NO_TENSOR};
+    r->tensors = larger;
+    r->tensor_room = room;
     return true;
 }
 
-static enum spill_status read_tensor(struct reader *r, const char *at)
+static enum spill_status read_tensor(struct reader *r)
 {
-    struct spill_g10 *trace = r->trace;
     uint64_t id, global, bytes;
-    void *table = trace->buffers;
+    enum spill_status status = spill_textscan_number(r->scan, "a tensor's id", ID_MOST, &id);
 
-    if ((at = read_number(skip_blanks(at), &id, NULL)) == NULL || id >= ID_MOST ||
-        r->index_of[id] != NOT_A_TENSOR ||
-        (at = read_number(skip_blanks(at), &global, NULL)) == NULL || global > 1 ||
-        (at = read_number(skip_blanks(at), &bytes, NULL)) == NULL || *skip_blanks(at) != '\0')
-        return SPILL_ERR_FORMAT;
-    if (!grow(&table, &r->buffer_room, trace->problem.buffer_count, sizeof(struct spill_buffer)))
-        return SPILL_ERR_NOMEM;
-    trace->buffers = table;
-    r->index_of[id] = trace->problem.buffer_count;
-    trace->buffers[trace->problem.buffer_count++] =
-        (struct spill_buffer){.bytes = bytes,
-                              .life = global ? SPILL_LIFE_PERSISTENT : SPILL_LIFE_ITERATION,
-                              .birth_op = UINT32_MAX};
-    return SPILL_OK;
-}
-
-/* A list "in=1,2,3"; a tensor named twice is one access with both modes. */
-static enum spill_status read_list(struct reader *r, const char **text, const char *name,
-                                   uint32_t mode)
-{
-    struct spill_problem *problem = &r->trace->problem;
-    const char *at = skip_blanks(*text);
-    size_t length = strlen(name);
-
-    if (strncmp(at, name, length) != 0)
-        return SPILL_ERR_FORMAT;
-    at += length;
-    while (*at >= '0' && *at <= '9') {
-        uint64_t id;
-        uint32_t b, op = problem->op_count;
-        void *table = r->trace->accesses;
-
-        at = read_number(at, &id, NULL);
-        if (at == NULL || id >= ID_MOST || r->index_of[id] == NOT_A_TENSOR)
-            return SPILL_ERR_FORMAT;
-        b = r->index_of[id];
-        if (r->seen_at[id] == op + 1) {
-            r->trace->accesses[r->access_of[id]].mode |= mode;
-        } else {
-            if (!grow(&table, &r->access_room, problem->access_count, sizeof(struct spill_access)))
-                return SPILL_ERR_NOMEM;
-            r->trace->accesses = table;
-            r->seen_at[id] = op + 1;
-            r->access_of[id] = problem->access_count;
-            r->trace->accesses[problem->access_count++] = (struct spill_access){b, mode};
-        }
-        if (r->trace->buffers[b].birth_op == UINT32_MAX)
-            r->trace->buffers[b].birth_op = op;
-        r->trace->buffers[b].death_op = op;
-        if (*at == ',')
-            at++;
-    }
-    *text = at;
-    return SPILL_OK;
-}
-
-static enum spill_status read_kernel(struct reader *r, const char *at)
-{
-    struct spill_problem *problem = &r->trace->problem;
-    uint64_t id, us, ns;
-    uint32_t first = problem->access_count;
-    void *table = r->trace->ops;
-    enum spill_status status;
-
-    if ((at = read_number(skip_blanks(at), &id, NULL)) == NULL)
-        return SPILL_ERR_FORMAT;
-    at = skip_blanks(at);
-    while (*at != '\0' && *at != ' ' && *at != '\t')
-        at++;
-    if ((at = read_number(skip_blanks(at), &us, &ns)) == NULL || us > UINT64_C(1000000000000))
-        return SPILL_ERR_FORMAT;
-    if (!grow(&table, &r->op_room, problem->op_count, sizeof(struct spill_op)))
-        return SPILL_ERR_NOMEM;
-    r->trace->ops = table;
-    status = read_list(r, &at, "in=", SPILL_ACCESS_READ);
+    if (status == SPILL_OK && id < r->tensor_room && r->tensors[id].buffer != NO_TENSOR)
+        status = spill_textscan_reject(r->scan, "is the id of a tensor above");
     if (status == SPILL_OK)
-        status = read_list(r, &at, "out=", SPILL_ACCESS_WRITE);
-    if (status == SPILL_OK && *skip_blanks(at) != '\0')
-        status = SPILL_ERR_FORMAT;
+        status = spill_textscan_number(r->scan, "a global flag", 1, &global);
+    if (status == SPILL_OK)
+        status = spill_textscan_number(r->scan, "a size", SPILL_TEXTFORM_BYTES_MOST, &bytes);
+    if (status == SPILL_OK && !make_room(r, (uint32_t)id))
+        status = SPILL_ERR_NOMEM;
     if (status != SPILL_OK)
         return status;
-    r->trace->ops[problem->op_count++] =
-        (struct spill_op){us * 1000 + ns, first, problem->access_count - first};
-    return SPILL_OK;
+    return spill_textform_buffer(r->form, r->scan, bytes,
+                                 global ? SPILL_LIFE_PERSISTENT : SPILL_LIFE_ITERATION,
+                                 &r->tensors[id].buffer);
 }
 
-static enum spill_status read_lines(struct reader *r, const char *text, char *line, size_t room)
+/* A tensor named twice by a kernel is one access with both modes. */
+static enum spill_status list_tensor(struct reader *r, uint64_t id, uint32_t mode)
 {
-    enum spill_status status = SPILL_OK;
+    uint32_t op = r->form->problem.op_count;
+    struct tensor *tensor;
 
-    while (*text != '\0' && status == SPILL_OK) {
-        size_t length = strcspn(text, "\n");
-        const char *at;
+    if (id >= r->tensor_room || r->tensors[id].buffer == NO_TENSOR)
+        return spill_textscan_complain(r->scan, "no line above has tensor %llu",
+                                       (unsigned long long)id);
+    tensor = &r->tensors[id];
+    if (tensor->seen_at == op) {
+        r->form->accesses[tensor->access].mode |= mode;
+        return SPILL_OK;
+    }
+    tensor->seen_at = op;
+    tensor->access = r->form->problem.access_count;
+    return spill_textform_touch(r->form, tensor->buffer, mode);
+}
 
-        r->trace->line++;
-        if (length >= room)
-            return SPILL_ERR_FORMAT;
-        memcpy(line, text, length);
-        line[length] = '\0';
-        text += length + (text[length] == '\n');
-        at = skip_blanks(line);
-        if (*at == 'T' && (at[1] == ' ' || at[1] == '\t'))
-            status = read_tensor(r, at + 1);
-        else if (*at == 'K' && (at[1] == ' ' || at[1] == '\t'))
-            status = read_kernel(r, at + 1);
-        else if (*at != '\0' && *at != '#')
-            status = SPILL_ERR_FORMAT;
+/* A word NAME followed by ids: in=1,2,3 */
+static enum spill_status read_list(struct reader *r, const char *name, uint32_t mode)
+{
+    enum spill_status status = spill_textscan_word(r->scan, name);
+    size_t length = strlen(name);
+    const char *at = r->scan->word + length, *end = r->scan->at;
+
+    if (status == SPILL_OK &&
+        (r->scan->word_len < length || memcmp(r->scan->word, name, length) != 0))
+        return spill_textscan_reject(r->scan, "stands where in= and then out= belong");
+    while (status == SPILL_OK && at < end) {
+        uint64_t id;
+
+        at = spill_textscan_digits(at, end, ID_MOST, &id);
+        if (at == NULL || (at < end && (*at != ',' || at + 1 == end)))
+            return spill_textscan_reject(r->scan,
+                                         "is not a list of tensor ids with commas between");
+        status = list_tensor(r, id, mode);
+        at += at < end;
     }
     return status;
 }
 
-enum spill_status spill_g10_read(const char *text, struct spill_g10 *trace)
+static enum spill_status read_kernel(struct reader *r)
 {
-    struct reader r = {.trace = trace};
-    size_t room = strlen(text) + 1;
-    char *line = malloc(room);
-    enum spill_status status = SPILL_ERR_NOMEM;
+    uint64_t id, ns;
+    const char *name;
+    size_t name_len;
+    enum spill_status status = spill_textscan_number(r->scan, "a kernel's id", ID_MOST, &id);
 
-    memset(trace, 0, sizeof(*trace));
-    r.index_of = malloc(ID_MOST * sizeof(uint32_t));
-    r.seen_at = calloc(ID_MOST, sizeof(uint32_t));
-    r.access_of = calloc(ID_MOST, sizeof(uint32_t));
-    if (line != NULL && r.index_of != NULL && r.seen_at != NULL && r.access_of != NULL) {
-        memset(r.index_of, 0xff, ID_MOST * sizeof(uint32_t));
-        status = read_lines(&r, text, line, room);
-    }
-    free(line);
-    free(r.index_of);
-    free(r.seen_at);
-    free(r.access_of);
-    if (status == SPILL_OK && trace->problem.op_count == 0)
-        status = SPILL_ERR_FORMAT;
-    for (uint32_t b = 0; b < trace->problem.buffer_count && status == SPILL_OK; b++)
-        if (trace->buffers[b].birth_op == UINT32_MAX) { /* used by nothing: not there at all */
-            trace->buffers[b].birth_op = 0;
-            if (trace->buffers[b].life == SPILL_LIFE_ITERATION)
-                trace->buffers[b].bytes = 0;
-        }
-    if (status != SPILL_OK) {
-        uint32_t at = trace->line;
-
-        spill_g10_free(trace);
-        trace->line = at;
-        return status;
-    }
-    trace->problem.ops = trace->ops;
-    trace->problem.accesses = trace->accesses;
-    trace->problem.buffers = trace->buffers;
-    return SPILL_OK;
+    if (status == SPILL_OK && id < r->kernels_from)
+        status = spill_textscan_reject(r->scan, "is not above the kernel ids before it");
+    if (status == SPILL_OK)
+        status = spill_textscan_word(r->scan, "a name");
+    name = r->scan->word;
+    name_len = r->scan->word_len;
+    if (status == SPILL_OK)
+        status = spill_textscan_time(r->scan, "a time", &ns);
+    if (status == SPILL_OK)
+        status = spill_textform_op(r->form, r->scan, name, name_len, ns);
+    if (status == SPILL_OK)
+        status = read_list(r, "in=", SPILL_ACCESS_READ);
+    if (status == SPILL_OK)
+        status = read_list(r, "out=", SPILL_ACCESS_WRITE);
+    r->kernels_from = status == SPILL_OK ? id + 1 : 0;
+    return status;
 }
 
-void spill_g10_free(struct spill_g10 *trace)
+enum spill_status spill_g10_read(struct spill_textscan *scan, struct spill_textform *form)
 {
-    free(trace->ops);
-    free(trace->accesses);
-    free(trace->buffers);
-    memset(trace, 0, sizeof(*trace));
+    struct reader r = {.scan = scan, .form = form};
+    enum spill_status status;
+
+    while ((status = spill_textscan_line(scan)) == SPILL_OK) {
+        char letter = spill_textscan_letter(scan);
+
+        if (letter == 'T')
+            status = read_tensor(&r);
+        else if (letter == 'K')
+            status = read_kernel(&r);
+        else if (letter == 'L')
+            status = spill_textform_links(form, scan);
+        else
+            status = spill_textscan_reject(scan, "stands where T, K or L belongs");
+        if (status == SPILL_OK)
+            status = spill_textscan_end(scan);
+        if (status != SPILL_OK)
+            break;
+    }
+    free(r.tensors);
+    return status == SPILL_ERR_NOT_FOUND ? SPILL_OK : status;
 }

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "solver/check.h"
-#include "solver/g10.h"
 #include "solver/solve.h"
+#include "solver/textform.h"
 
 static char *read_file(const char *path)
 {
@@ -72,7 +72,7 @@ static int row(const char *path, const char *csv, uint64_t divisor,
     char *text = read_file(path);
     char model[64] = "", complaint[160];
     long batch = dash != NULL ? atol(dash + 2) : 0;
-    struct spill_g10 trace;
+    struct spill_textform trace;
     struct spill_plan *plan = NULL;
     struct spill_solve_obstacle obstacle;
     struct spill_outcome outcome;
@@ -81,8 +81,13 @@ static int row(const char *path, const char *csv, uint64_t divisor,
 
     if (dash != NULL && (size_t)(dash - base) < sizeof(model))
         memcpy(model, base, (size_t)(dash - base));
-    if (text == NULL || spill_g10_read(text, &trace) != SPILL_OK) {
+    if (text == NULL) {
         fprintf(stderr, "g10: %s: cannot be read\n", path);
+        return 1;
+    }
+    if (spill_textform_read(text, strlen(text), &trace, complaint, sizeof(complaint)) != SPILL_OK) {
+        fprintf(stderr, "g10: %s: %s\n", path, complaint);
+        free(text);
         return 1;
     }
     free(text);
@@ -115,7 +120,7 @@ static int row(const char *path, const char *csv, uint64_t divisor,
                plan->move_count, plan->frame_count - plan->peak_pages, took);
     }
     spill_plan_free(plan);
-    spill_g10_free(&trace);
+    spill_textform_free(&trace);
     return 0;
 }
 

@@ -147,7 +147,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const char doc[] =
     "Plan for a trace without running anything: predicted step time, how far it is at most from "
     "the best possible one, memory, copies, waits, and the smallest budget that would do.\v"
-    "SIZE is a number and a unit: MiB, GiB (powers of 1024), MB, GB (powers of 1000).\n\n"
+    "SIZE is a number and a unit: MiB, GiB (powers of 1024), MB, GB (powers of 1000). TRACE may be "
+    "text: a trace of G10 (lines T and K) or a chain of stages (lines I and S).\n\n"
     "Examples:\n"
     "  spillway plan train.trace --gpu-mem 8GiB\n"
     "  spillway plan train.trace --gpu-mem 8GiB --compare\n"

@@ -4,7 +4,9 @@
 
 #include "preload/base/trace.h"
 
-/* The trace in the file PATH (free it with spill_tracefile_free); NULL after one line. */
+/* Reads PATH: a trace file, or a planning problem as text (solver/textform.h), which becomes a
+ * trace with what a plan needs. NULL after one line to stderr. Free it with spill_tracefile_free.
+ */
 struct spill_trace *spill_loadtrace(const char *path);
 
 #endif
