@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrappers of copies from and to arrays and other devices. Arrays themselves are not managed. */
 #include "preload/around.h"
+#include "preload/hostside.h"
 
 static struct spill_opcall side_op(CUstream stream, CUdeviceptr addr, uint32_t mode, uint64_t bytes)
 {
@@ -15,6 +16,14 @@ static struct spill_opcall array_to_host(CUstream stream, uint64_t bytes, bool a
 {
     struct spill_opcall op = side_op(stream, 0, 0, bytes);
     op.host_pending = asynchronous;
+    return op;
+}
+
+/* A kernel may read the array by a texture, and an address with it. */
+static struct spill_opcall array_from_host(CUstream stream, const void *src, uint64_t bytes)
+{
+    struct spill_opcall op = side_op(stream, 0, 0, bytes);
+    spill_hostside_host(&op, src, bytes);
     return op;
 }
 
@@ -75,7 +84,7 @@ ARRAY_TO_HOST_ASYNC(cuMemcpyAtoHAsync_v2_ptsz, SPILL_STREAM_T)
 #define HOST_TO_ARRAY(symbol, home)                                                                \
     CUresult symbol(CUarray dst, size_t to, const void *src, size_t bytes)                         \
     {                                                                                              \
-        SPILL_AROUND_WAIT(home, side_op(home, 0, 0, bytes),                                        \
+        SPILL_AROUND_WAIT(home, array_from_host(home, src, bytes),                                 \
                           SPILL_REAL(symbol)(dst, to, src, bytes));                                \
     }
 HOST_TO_ARRAY(cuMemcpyHtoA_v2, SPILL_STREAM_L)
@@ -84,7 +93,7 @@ HOST_TO_ARRAY(cuMemcpyHtoA_v2_ptds, SPILL_STREAM_T)
 #define HOST_TO_ARRAY_ASYNC(symbol, home)                                                          \
     CUresult symbol(CUarray dst, size_t to, const void *src, size_t bytes, CUstream stream)        \
     {                                                                                              \
-        SPILL_AROUND(side_op(spill_around_stream(stream, home), 0, 0, bytes),                      \
+        SPILL_AROUND(array_from_host(spill_around_stream(stream, home), src, bytes),               \
                      SPILL_REAL(symbol)(dst, to, src, bytes, stream));                             \
     }
 HOST_TO_ARRAY_ASYNC(cuMemcpyHtoAAsync_v2, SPILL_STREAM_L)

@@ -2,6 +2,7 @@
 /* Wrappers of calls that do many copies at once. Each is one op that touches all their buffers. */
 #include "preload/around.h"
 #include "preload/base/heap.h"
+#include "preload/hostside.h"
 
 static struct spill_oprange *batch; /* of the call in progress: inside the guard only */
 static size_t batch_cap;
@@ -52,19 +53,21 @@ DECOMPRESS(cuMemBatchDecompressAsync_ptsz, SPILL_STREAM_T)
 #endif
 
 #if CUDA_VERSION >= 12080
-/* Addresses of host memory among them are found not to be ours. Tables of addresses that a batch
- * carries are not looked into: its sources need not be readable when it is made. */
+/* Addresses of host memory among them are found not to be ours. */
 static struct spill_opcall copies_op(CUstream stream, const CUdeviceptr *dst,
                                      const CUdeviceptr *src, const size_t *sizes, size_t count)
 {
     if (dst == NULL || src == NULL || sizes == NULL)
         count = 0;
     struct spill_opcall op = batch_op(stream, 2 * count, 0);
+    spill_hostside_begin();
     for (size_t i = 0; op.more_count != 0 && i < count; i++) {
         batch[2 * i] = (struct spill_oprange){dst[i], SPILL_ACCESS_WRITE};
         batch[2 * i + 1] = (struct spill_oprange){src[i], SPILL_ACCESS_READ};
         op.bytes += sizes[i];
+        spill_hostside_add(src[i], sizes[i]);
     }
+    spill_hostside_end(&op);
     return op;
 }
 
@@ -79,11 +82,19 @@ static struct spill_opcall boxes_op(CUstream stream, const CUDA_MEMCPY3D_BATCH_O
     if (list == NULL)
         count = 0;
     struct spill_opcall op = batch_op(stream, 2 * count, 0);
+    spill_hostside_begin();
     for (size_t i = 0; op.more_count != 0 && i < count; i++) {
+        const CUextent3D *box = &list[i].extent;
         batch[2 * i] = (struct spill_oprange){operand(&list[i].dst), SPILL_ACCESS_WRITE};
         batch[2 * i + 1] = (struct spill_oprange){operand(&list[i].src), SPILL_ACCESS_READ};
-        op.bytes += list[i].extent.width * list[i].extent.height * list[i].extent.depth;
+        op.bytes += box->width * box->height * box->depth;
+        if (operand(&list[i].src) != 0)
+            spill_hostside_add(list[i].src.op.ptr.ptr,
+                               spill_hostside_span(box->width, box->height, box->depth,
+                                                   list[i].src.op.ptr.rowLength,
+                                                   list[i].src.op.ptr.layerHeight));
     }
+    spill_hostside_end(&op);
     return op;
 }
 

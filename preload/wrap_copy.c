@@ -18,8 +18,7 @@ static struct spill_opcall from_host(CUstream stream, CUdeviceptr dst, const voi
                                      uint64_t bytes, bool asynchronous)
 {
     struct spill_opcall op = copy_op(stream, dst, 0, bytes);
-    op.host_source = src;
-    op.host_bytes = bytes;
+    spill_hostside_host(&op, src, bytes);
     op.host_pending = asynchronous;
     return op;
 }
@@ -39,8 +38,7 @@ static struct spill_opcall any_copy(CUstream stream, CUdeviceptr dst, CUdevicept
 {
     struct spill_opcall op = copy_op(stream, dst, src, bytes);
     op.host_pending = asynchronous;
-    op.host_source = spill_hostside_read(src, bytes);
-    op.host_bytes = bytes;
+    spill_hostside_any(&op, src, bytes);
     return op;
 }
 
@@ -58,14 +56,14 @@ static struct spill_opcall box_copy(CUstream stream, CUdeviceptr dst, CUdevicept
     return op;
 }
 
-/* Rows that lie one after another, from host memory, may be a table of addresses. */
-static void box_source(struct spill_opcall *op, CUmemorytype type, const void *host, size_t pitch,
-                       size_t skipped_rows, size_t skipped_bytes, size_t width, size_t rows)
+/* A box may be a table of addresses; ANY and HOST are what the struct says of either kind. */
+static void box_source(struct spill_opcall *op, CUmemorytype type, CUdeviceptr any,
+                       const void *host, uint64_t skipped, uint64_t bytes)
 {
-    if (type != CU_MEMORYTYPE_HOST || host == NULL || width == 0 || rows == 0)
-        return;
-    op->host_source = (const char *)host + skipped_rows * pitch + skipped_bytes;
-    op->host_bytes = (rows - 1) * pitch + width;
+    if (type == CU_MEMORYTYPE_HOST && host != NULL && bytes != 0)
+        spill_hostside_host(op, (const char *)host + skipped, bytes);
+    else if (type == CU_MEMORYTYPE_UNIFIED && any != 0)
+        spill_hostside_any(op, any + skipped, bytes);
 }
 
 static struct spill_opcall copy_2d(CUstream stream, const CUDA_MEMCPY2D *p, bool asynchronous)
@@ -75,33 +73,29 @@ static struct spill_opcall copy_2d(CUstream stream, const CUDA_MEMCPY2D *p, bool
     struct spill_opcall op = box_copy(stream, device_side(p->dstMemoryType, p->dstDevice),
                                       device_side(p->srcMemoryType, p->srcDevice),
                                       p->WidthInBytes * p->Height, asynchronous);
-    box_source(&op, p->srcMemoryType, p->srcHost, p->srcPitch, p->srcY, p->srcXInBytes,
-               p->WidthInBytes, p->Height);
+    box_source(&op, p->srcMemoryType, p->srcDevice, p->srcHost,
+               p->srcY * p->srcPitch + p->srcXInBytes,
+               spill_hostside_span(p->WidthInBytes, p->Height, 1, p->srcPitch, 0));
     return op;
 }
 
-static struct spill_opcall copy_3d(CUstream stream, const CUDA_MEMCPY3D *p, bool asynchronous)
-{
-    if (p == NULL)
-        return copy_op(stream, 0, 0, 0);
-    struct spill_opcall op = box_copy(stream, device_side(p->dstMemoryType, p->dstDevice),
-                                      device_side(p->srcMemoryType, p->srcDevice),
-                                      p->WidthInBytes * p->Height * p->Depth, asynchronous);
-    if (p->Depth == 1)
-        box_source(&op, p->srcMemoryType, p->srcHost, p->srcPitch, p->srcY + p->srcZ * p->srcHeight,
-                   p->srcXInBytes, p->WidthInBytes, p->Height);
-    return op;
-}
-
-static struct spill_opcall copy_3d_peer(CUstream stream, const CUDA_MEMCPY3D_PEER *p,
-                                        bool asynchronous)
-{
-    if (p == NULL)
-        return copy_op(stream, 0, 0, 0);
-    return box_copy(stream, device_side(p->dstMemoryType, p->dstDevice),
-                    device_side(p->srcMemoryType, p->srcDevice),
-                    p->WidthInBytes * p->Height * p->Depth, asynchronous);
-}
+/* Both structs of this shape name their fields alike. */
+#define COPY_3D(name, type)                                                                        \
+    static struct spill_opcall name(CUstream stream, const type *p, bool asynchronous)             \
+    {                                                                                              \
+        if (p == NULL)                                                                             \
+            return copy_op(stream, 0, 0, 0);                                                       \
+        struct spill_opcall op = box_copy(stream, device_side(p->dstMemoryType, p->dstDevice),     \
+                                          device_side(p->srcMemoryType, p->srcDevice),             \
+                                          p->WidthInBytes * p->Height * p->Depth, asynchronous);   \
+        box_source(                                                                                \
+            &op, p->srcMemoryType, p->srcDevice, p->srcHost,                                       \
+            (p->srcZ * p->srcHeight + p->srcY) * p->srcPitch + p->srcXInBytes,                     \
+            spill_hostside_span(p->WidthInBytes, p->Height, p->Depth, p->srcPitch, p->srcHeight)); \
+        return op;                                                                                 \
+    }
+COPY_3D(copy_3d, CUDA_MEMCPY3D)
+COPY_3D(copy_3d_peer, CUDA_MEMCPY3D_PEER)
 
 #define ANY(symbol, home)                                                                          \
     CUresult symbol(CUdeviceptr dst, CUdeviceptr src, size_t bytes)                                \

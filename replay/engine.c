@@ -8,10 +8,6 @@
 #include "preload/base/trace.h"
 #include "profiler/kernels.h"
 
-/* Copies larger than this carry tensors, not pointer tables; scanning them would read every
- * training sample. */
-#define STORED_SCAN_MAX ((uint64_t)1 << 20)
-
 struct spill_engine spill_engine;
 
 /* Is OP what the script expects? The buffers must be the same ones, found in the same order. */
@@ -128,7 +124,7 @@ static CUresult op_before(struct spill_opcall *op)
     e->dev.op_number++;
     if (op->host_pending)
         note_to_host(e, op->stream);
-    if (op->host_source != NULL && op->host_bytes <= STORED_SCAN_MAX)
+    if (op->host_source != NULL && op->host_bytes <= SPILL_HOST_SOURCE_MAX)
         spill_access_stored(&e->dev.buffers, op->host_source, op->host_bytes, pin_stored, e);
     if (spill_access_scan(&e->dev.buffers, op, &e->touches) != SPILL_OK)
         return CUDA_ERROR_OUT_OF_MEMORY;

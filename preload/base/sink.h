@@ -48,9 +48,12 @@ struct spill_opcall {
     const struct spill_oprange *more; /* further ranges, of batches */
     uint32_t more_count;
     uint64_t bytes;
-    const void *host_source; /* of a host-to-device copy: scanned for stored device addresses */
+    const void *host_source; /* of a copy from host memory: scanned for stored device addresses */
     uint64_t host_bytes;     /* of host_source */
 };
+
+/* Copies larger than this carry tensors, not tables of addresses: they are not scanned. */
+#define SPILL_HOST_SOURCE_MAX ((uint64_t)1 << 20)
 
 enum spill_handled { SPILL_NOT_OURS, SPILL_HANDLED };
 

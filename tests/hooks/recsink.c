@@ -3,6 +3,8 @@
  * table is exported, so that a test sees how often each call passed through. */
 #include "tests/hooks/recsink.h"
 
+#include <string.h>
+
 #include "preload/base/sink.h"
 
 struct recsink_counts recsink_counts;
@@ -26,6 +28,18 @@ static void on_unmanaged(int64_t bytes)
     recsink_counts.unmanaged += bytes;
 }
 
+static unsigned carried(const struct spill_opcall *op)
+{
+    unsigned times = 0;
+    uint64_t word;
+    const char *data = op->host_source;
+    for (uint64_t at = 0; data != NULL && at + sizeof(word) <= op->host_bytes; at += sizeof(word)) {
+        memcpy(&word, data + at, sizeof(word));
+        times += word == recsink_counts.sought;
+    }
+    return times;
+}
+
 static CUresult on_before(struct spill_opcall *op)
 {
     recsink_counts.kind = op->kind;
@@ -33,6 +47,7 @@ static CUresult on_before(struct spill_opcall *op)
     recsink_counts.default_stream = op->stream == CU_STREAM_LEGACY       ? 1
                                     : op->stream == CU_STREAM_PER_THREAD ? 2
                                                                          : 0;
+    recsink_counts.carried = recsink_counts.sought == 0 ? 0 : carried(op);
     recsink_counts.before++;
     return CUDA_SUCCESS;
 }
