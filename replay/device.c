@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "preload/base/heap.h"
+#include "preload/base/hostmem.h"
 #include "preload/base/log.h"
 #include "preload/base/size.h"
 
@@ -97,8 +98,10 @@ enum spill_status spill_device_boot(struct spill_device *dev, const struct spill
                   spill_size_format(dev->page_bytes, page, sizeof(page)));
         return SPILL_ERR_INVAL;
     }
-    dev->host_budget =
-        config->host_mem != 0 ? config->host_mem : spill_hostpool_available() / 4 * 3;
+    dev->host_budget = config->host_mem != 0 ? config->host_mem : spill_hostmem_default();
+    spill_log(SPILL_LOG_DEBUG, "budgets: %s of GPU memory, %s of pinned host memory",
+              spill_size_format(dev->gpu_budget, size, sizeof(size)),
+              spill_size_format(dev->host_budget, page, sizeof(page)));
     if (status == SPILL_OK)
         status = reserve_span(dev);
     if (status == SPILL_OK)

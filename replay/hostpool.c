@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/hostpool.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "preload/base/driver.h"
 #include "preload/base/heap.h"
@@ -12,28 +10,6 @@
 #include "preload/base/size.h"
 
 #define CHUNK_PAGES 16
-
-uint64_t spill_hostpool_available(void)
-{
-    char text[2048];
-    int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
-    const char *at = strstr(text, "MemAvailable:");
-    uint64_t kib = 0;
-    if (at == NULL)
-        return 0;
-    for (at += strlen("MemAvailable:"); *at == ' '; at++)
-        ;
-    for (; *at >= '0' && *at <= '9'; at++)
-        kib = kib * 10 + (uint64_t)(*at - '0');
-    return kib * 1024;
-}
 
 void spill_hostpool_boot(struct spill_hostpool *pool, uint64_t limit, size_t page_bytes)
 {

@@ -42,7 +42,4 @@ void spill_hostpool_trim(struct spill_hostpool *pool);
 struct spill_hostchunk spill_hostpool_slab(struct spill_hostpool *pool, size_t bytes);
 void spill_hostpool_drop_slab(struct spill_hostpool *pool, struct spill_hostchunk *slab);
 
-/* Bytes the kernel could give to programs now (/proc/meminfo), 0 when it does not tell. */
-uint64_t spill_hostpool_available(void);
-
 #endif

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "preload/base/fmt.h"
 #include "preload/base/log.h"
+#include "preload/base/outname.h"
 #include "preload/base/size.h"
 #include "profiler/iteration.h"
 #include "profiler/tracefile.h"
@@ -15,21 +15,6 @@
 #define WATCHED_TIMES  8    /* iterations of one kind, after which a profile is complete, */
 #define WATCHED_EVENTS 2000 /* if they were that many events */
 #define SCAN_BYTES     ((uint64_t)1 << 30) /* of buffers, once a plan: their contents are searched */
-
-static void expand_path(const struct spill_engine *e, char *out, size_t cap)
-{
-    const char *pattern = e->config.output[0] != '\0' ? e->config.output : "spillway.%p.trace";
-    size_t n = 0;
-    for (const char *p = pattern; *p != '\0' && n + 24 < cap; p++) {
-        if (p[0] == '%' && p[1] == 'p') {
-            n += spill_fmt(out + n, cap - n, "%d", (int)getpid());
-            p++;
-        } else {
-            out[n++] = *p;
-        }
-    }
-    out[n] = '\0';
-}
 
 static void describe(struct spill_engine *e, struct spill_iteration *it)
 {
@@ -51,9 +36,11 @@ static void describe(struct spill_engine *e, struct spill_iteration *it)
 static void write_trace(struct spill_engine *e, const struct spill_trace *trace)
 {
     char path[1024];
-    expand_path(e, path, sizeof(path));
+    const char *pattern = e->config.output[0] != '\0' ? e->config.output : "spillway.%p.trace";
     e->trace_written = true;
-    if (spill_tracefile_write(path, trace) != SPILL_OK)
+    if (!spill_outname_expand_ranked(pattern, (int)getpid(), path, sizeof(path)))
+        spill_log(SPILL_LOG_ERROR, "no trace: the name %s becomes too long", pattern);
+    else if (spill_tracefile_write(path, trace) != SPILL_OK)
         spill_log(SPILL_LOG_ERROR, "cannot write the trace %s: %s", path, strerror(errno));
 }
 

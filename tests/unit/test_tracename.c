@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include "preload/base/log.h"
+#include "preload/base/outname.h"
+#include "preload/base/rank.h"
 #include "tools/spillway/tracename.h"
 
 static char folder[64];
@@ -39,10 +41,29 @@ static void touch(const char *name)
     fclose(file);
 }
 
+static void clear_ranks(void)
+{
+    static const char *const names[] = {"RANK",
+                                        "WORLD_SIZE",
+                                        "LOCAL_WORLD_SIZE",
+                                        "SLURM_PROCID",
+                                        "SLURM_NTASKS",
+                                        "SLURM_STEP_TASKS_PER_NODE",
+                                        "OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                        "PMI_RANK",
+                                        "PMI_SIZE",
+                                        "MPI_LOCALNRANKS"};
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        unsetenv(names[i]);
+}
+
 static void patterns(void **state)
 {
     char pattern[SPILL_TRACENAME_MAX], want[SPILL_TRACENAME_MAX];
     (void)state;
+    clear_ranks();
     assert_true(spill_tracename_pattern(NULL, "./bin/train", pattern));
     snprintf(want, sizeof(want), "%s/spillway.train.%%p.trace", folder);
     assert_string_equal(pattern, want);
@@ -58,42 +79,108 @@ static void patterns(void **state)
     assert_false(spill_tracename_pattern(endless, "x", pattern));
 }
 
-static void expansion(void **state)
+static void expect_name(const char *pattern, const char *want)
 {
     char path[SPILL_TRACENAME_MAX];
+    assert_true(spill_outname_expand_ranked(pattern, 42, path, sizeof(path)));
+    assert_string_equal(path, want);
+}
+
+static void expansion(void **state)
+{
+    char host[65] = "", want[SPILL_TRACENAME_MAX], small[8];
     (void)state;
-    spill_tracename_expand("/t/%p.%p", 42, path);
-    assert_string_equal(path, "/t/42.42");
-    spill_tracename_expand("/t/plain%", 42, path);
-    assert_string_equal(path, "/t/plain%");
-    char many[PATH_MAX];
-    for (size_t i = 0; i < sizeof(many) - 1; i++)
-        many[i] = i % 2 == 0 ? '%' : 'p';
-    many[sizeof(many) - 1] = '\0';
-    spill_tracename_expand(many, 4194304, path);
-    assert_in_range(strlen(path), 1, sizeof(path) - 1);
+    clear_ranks();
+    gethostname(host, sizeof(host) - 1);
+    expect_name("/t/%p.%p", "/t/42.42");
+    expect_name("/t/plain%", "/t/plain%");
+    expect_name("/t/%%p%x%q%q{}%q{a", "/t/%p%x%q%q{}%q{a");
+    expect_name("/t/%r", "/t/0");
+    snprintf(want, sizeof(want), "/t/%s-42", host);
+    expect_name("/t/%h-%p", want);
+    setenv("SPILL_TEST_NAME", "a/../b", 1);
+    unsetenv("SPILL_TEST_NONE");
+    expect_name("/t/%q{SPILL_TEST_NAME}.%q{SPILL_TEST_NONE}", "/t/a_.._b.");
+    assert_true(spill_outname_expand("/t/%p", 4, small, sizeof(small)));
+    assert_true(spill_outname_expand("/t/%p", 1234, small, sizeof(small)));
+    assert_false(spill_outname_expand("/t/%p", 12345, small, sizeof(small)));
+    assert_false(spill_outname_expand("/t/%q{SPILL_TEST_NAME}", 1, small, sizeof(small)));
+}
+
+static void ranks(void **state)
+{
+    char small[8];
+    (void)state;
+    clear_ranks();
+    assert_null(spill_rank_text());
+    assert_int_equal(spill_rank_local(), 1);
+    setenv("RANK", "general", 1); /* not a launcher's */
+    setenv("WORLD_SIZE", "8", 1);
+    expect_name("/t/x.trace", "/t/x.trace");
+    setenv("RANK", "3", 1);
+    expect_name("/t/x.trace", "/t/x.3.trace");
+    expect_name("/t.d/x", "/t.d/x.3");
+    expect_name("/t/.x", "/t/.x.3");
+    expect_name("/t/%r.x", "/t/3.x");
+    expect_name("/t/%p.x", "/t/42.x");
+    assert_false(spill_outname_expand_ranked("/t/x.y", 1, small, 8));
+    setenv("WORLD_SIZE", "1", 1);
+    expect_name("/t/x.trace", "/t/x.trace");
+    setenv("LOCAL_WORLD_SIZE", "4", 1);
+    assert_int_equal(spill_rank_local(), 4);
+    clear_ranks();
+    setenv("SLURM_PROCID", "5", 1);
+    setenv("SLURM_STEP_TASKS_PER_NODE", "2(x16),3", 1);
+    assert_int_equal(spill_rank_local(), 3);
+    setenv("SLURM_STEP_TASKS_PER_NODE", "nonsense", 1);
+    assert_int_equal(spill_rank_local(), 1);
+    setenv("PMI_RANK", "1", 1);
+    assert_string_equal(spill_rank_text(), "5");
+    setenv("OMPI_COMM_WORLD_RANK", "7", 1);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 1);
+    assert_string_equal(spill_rank_text(), "7");
+    assert_int_equal(spill_rank_local(), 2);
+    clear_ranks();
+}
+
+static void expect_found(const char *pattern, pid_t pid, const char *want)
+{
+    struct timespec long_ago = {0, 0};
+    struct spill_tracename_list list;
+    char full[SPILL_TRACENAME_MAX], all[1024] = "";
+    assert_true(spill_tracename_pattern(pattern, "x", full));
+    assert_int_equal(spill_tracename_find(full, pid, &long_ago, &list), *want != '\0');
+    for (size_t i = 0; i < list.count; i++)
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s ",
+                 strrchr(list.paths[i], '/') + 1);
+    assert_string_equal(all, want);
+    spill_tracename_free(&list);
 }
 
 static void finding(void **state)
 {
-    struct timespec long_ago = {0, 0}, in_future = {INT_MAX, 0};
-    char pattern[SPILL_TRACENAME_MAX], path[SPILL_TRACENAME_MAX];
+    static const char *const files[] = {"t.x.trace", "t.6.trace.tmp", "t.06.trace", "t.6.trace",
+                                        "t.5.trace", "t.10.trace",    "u.trace",    "u.2.trace"};
+    struct timespec in_future = {INT_MAX, 0};
+    struct spill_tracename_list list;
+    char pattern[SPILL_TRACENAME_MAX];
     (void)state;
+    clear_ranks();
+    expect_found("t.%p.trace", 5, "");
+    for (unsigned i = 0; i < 3; i++)
+        touch(files[i]);
+    expect_found("t.%p.trace", 5, "");
+    for (unsigned i = 3; i < 8; i++)
+        touch(files[i]);
+    expect_found("t.%p.trace", 5, "t.5.trace t.6.trace t.10.trace ");
+    expect_found("t.%r.trace", 5, "t.06.trace t.5.trace t.6.trace t.10.trace ");
+    expect_found("t.%q{NOT_SET}.trace", 5, "t.06.trace t.5.trace t.6.trace t.10.trace t.x.trace ");
+    expect_found("u.trace", 5, "u.2.trace u.trace ");
     assert_true(spill_tracename_pattern("t.%p.trace", "x", pattern));
-    assert_false(spill_tracename_find(pattern, 5, &long_ago, path));
-    touch("t.x.trace");
-    touch("t.6.trace.tmp");
-    touch("t.06.trace");
-    assert_false(spill_tracename_find(pattern, 5, &long_ago, path));
-    touch("t.6.trace");
-    assert_true(spill_tracename_find(pattern, 5, &long_ago, path));
-    assert_string_equal(strrchr(path, '/'), "/t.6.trace");
-    touch("t.5.trace");
-    assert_true(spill_tracename_find(pattern, 5, &long_ago, path));
-    assert_string_equal(strrchr(path, '/'), "/t.5.trace");
-    assert_false(spill_tracename_find(pattern, 5, &in_future, path));
-    unlink("t.x.trace"), unlink("t.6.trace.tmp"), unlink("t.06.trace");
-    unlink("t.6.trace"), unlink("t.5.trace");
+    assert_false(spill_tracename_find(pattern, 5, &in_future, &list));
+    spill_tracename_free(&list);
+    for (unsigned i = 0; i < 8; i++)
+        unlink(files[i]);
 }
 
 static void checking(void **state)
@@ -116,10 +203,8 @@ static void checking(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns),
-        cmocka_unit_test(expansion),
-        cmocka_unit_test(finding),
-        cmocka_unit_test(checking),
+        cmocka_unit_test(patterns), cmocka_unit_test(expansion), cmocka_unit_test(ranks),
+        cmocka_unit_test(finding),  cmocka_unit_test(checking),
     };
     return cmocka_run_group_tests_name("tracename", tests, setup, teardown);
 }

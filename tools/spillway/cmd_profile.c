@@ -8,9 +8,11 @@
 #include <time.h>
 
 #include "preload/base/log.h"
+#include "preload/base/outname.h"
 #include "profiler/tracefile.h"
 #include "tools/spillway/child.h"
 #include "tools/spillway/command.h"
+#include "tools/spillway/loadtrace.h"
 #include "tools/spillway/options.h"
 #include "tools/spillway/summary.h"
 #include "tools/spillway/tracename.h"
@@ -23,7 +25,7 @@ struct request {
 
 static const struct argp_option table[] = {
     {"output", 'o', "FILE", 0,
-     "Write the trace to FILE, in which %p stands for the process number (default: "
+     "Write the trace to FILE; for %p, %h, %r and %q{NAME} see below (default: "
      "spillway.PROG.%p.trace)",
      1},
     {"force", 'f', NULL, 0, "Overwrite FILE", 1},
@@ -57,8 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const char doc[] =
     "Run PROG unchanged, watch its use of GPU memory, write a trace, and print a summary: "
     "operations, "
-    "buffers, peak, and the buffers that lie idle longest.\v"
-    "Examples:\n"
+    "buffers, peak, and the buffers that lie idle longest.\v" SPILL_OPTIONS_NAMES_HELP "Examples:\n"
     "  spillway profile -- ./train --epochs 1\n"
     "  spillway profile -o train.trace -f -- python3 train.py\n\n"
     "Exit status: the program's own, whatever becomes of the trace; 2 FILE cannot be written, 3 no "
@@ -71,22 +72,30 @@ static const struct argp_child children[] = {{&spill_options_argp, 0, NULL, 0},
                                              {NULL, 0, NULL, 0}};
 static const struct argp argp = {table, parse, "[--] PROG [ARGS...]", doc, children, NULL, NULL};
 
+/* Summarises the trace of PID if it wrote one, else the first; names the others. */
 static void summarize(const char *pattern, const char *program, pid_t pid,
                       const struct timespec *since)
 {
-    char path[SPILL_TRACENAME_MAX], complaint[256];
-    struct spill_trace *trace;
-    if (!spill_tracename_find(pattern, pid, since, path)) {
+    struct spill_tracename_list list;
+    char own[SPILL_TRACENAME_MAX];
+    if (!spill_tracename_find(pattern, pid, since, &list)) {
         spill_log(SPILL_LOG_WARN, "%s left no trace: no CUDA work of its was seen", program);
         return;
     }
-    if (spill_tracefile_read(path, &trace, complaint, sizeof(complaint)) != SPILL_OK) {
-        spill_log(SPILL_LOG_ERROR, "cannot read %s: %s", path, complaint);
-        return;
-    }
-    spill_log(SPILL_LOG_INFO, "trace written to %s", path);
-    (void)spill_summary_print(trace, stderr);
+    size_t shown = 0;
+    bool known = spill_outname_expand_ranked(pattern, (int)pid, own, sizeof(own));
+    for (size_t i = 0; known && i < list.count; i++)
+        if (strcmp(list.paths[i], own) == 0)
+            shown = i;
+    for (size_t i = 0; i < list.count; i++)
+        spill_log(SPILL_LOG_INFO, "trace written to %s", list.paths[i]);
+    struct spill_trace *trace = spill_loadtrace(list.paths[shown]);
+    if (trace != NULL && list.count > 1)
+        fprintf(stderr, "%s:\n", list.paths[shown]);
+    if (trace != NULL)
+        (void)spill_summary_print(trace, stderr);
     spill_tracefile_free(trace);
+    spill_tracename_free(&list);
 }
 
 static int profile(int argc, char **argv)

@@ -21,6 +21,13 @@ extern const struct argp spill_options_settings_argp;
 /* A child parser for --help (to stdout, status 0), which every command has; it has no input. */
 extern const struct argp spill_options_help_argp;
 
+/* For the help of commands whose output has a name that may hold these. */
+#define SPILL_OPTIONS_NAMES_HELP                                                                   \
+    "In FILE, %p stands for the process number, %h for the machine, %r for the rank (of "          \
+    "torchrun, "                                                                                   \
+    "mpirun, srun), %q{NAME} for a variable of the environment, %% for %. Ranks whose FILE has "   \
+    "none of %p, %r and %q get theirs before the last dot: x.trace, x.3.trace.\n\n"
+
 /* Parses ARGV with ARGP. 0, or the exit status after the complaint was printed. */
 int spill_options_parse(const struct argp *argp, int argc, char **argv, void *input);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "preload/base/log.h"
+#include "preload/base/outname.h"
 
 static bool refuse(struct spill_outfile *file, const char *why)
 {
@@ -18,13 +19,15 @@ static bool refuse(struct spill_outfile *file, const char *why)
     return false;
 }
 
-bool spill_outfile_open(struct spill_outfile *file, const char *path, bool force)
+bool spill_outfile_open(struct spill_outfile *file, const char *name, bool force)
 {
     struct stat st;
+    char *path = file->path;
     *file = (struct spill_outfile){stdout, "standard output", NULL};
-    if (path == NULL || strcmp(path, "-") == 0)
+    if (name == NULL || strcmp(name, "-") == 0)
         return true;
-    file->path = path;
+    if (!spill_outname_expand(name, (int)getpid(), path, sizeof(file->path)))
+        return refuse(file, strerror(ENAMETOOLONG));
     bool there = stat(path, &st) == 0;
     if (there && S_ISDIR(st.st_mode))
         return refuse(file, "it is a folder");

@@ -3,18 +3,20 @@
 #ifndef SPILL_OUTFILE_H
 #define SPILL_OUTFILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 struct spill_outfile {
     FILE *out;
-    const char *path;
+    char path[PATH_MAX];
     char *temporary; /* renamed to path in the end; NULL: written directly */
 };
 
-/* PATH NULL or "-" is standard output. False, after one line, when PATH cannot be written, or
+/* NAME NULL or "-" is standard output; otherwise %p, %h, %r and %q{NAME} in it are replaced (see
+ * preload/base/outname.h). False, after one line, when it cannot be written, or
  * exists and FORCE is not set. */
-bool spill_outfile_open(struct spill_outfile *file, const char *path, bool force);
+bool spill_outfile_open(struct spill_outfile *file, const char *name, bool force);
 
 /* Completes the file. If WRITTEN is false, or the rest cannot be written, it does not appear;
  * false, after one line. */

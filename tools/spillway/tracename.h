@@ -10,8 +10,9 @@
 
 #define SPILL_TRACENAME_MAX (PATH_MAX + 64)
 
-/* Fills PATTERN with an absolute pattern: OUTPUT, or "spillway.PROGRAM.%p.trace" when that is NULL.
- * The program may change its folder before it writes. False, after one line, if that is impossible.
+/* Fills PATTERN with an absolute pattern: OUTPUT, or "spillway.PROGRAM.%p.trace" when that is NULL
+ * (of one of several ranks "spillway.PROGRAM.%r.%p.trace"). The program may change its folder
+ * before it writes. False, after one line, if that is impossible.
  */
 bool spill_tracename_pattern(const char *output, const char *program,
                              char pattern[SPILL_TRACENAME_MAX]);
@@ -20,12 +21,16 @@ bool spill_tracename_pattern(const char *output, const char *program,
  * one fixed file that exists already and FORCE is not set. */
 bool spill_tracename_check(const char *pattern, bool force);
 
-/* PATTERN with PID for each %p. */
-void spill_tracename_expand(const char *pattern, pid_t pid, char path[SPILL_TRACENAME_MAX]);
+struct spill_tracename_list {
+    char **paths;
+    size_t count;
+};
 
-/* Fills PATH with the first existing one, not older than SINCE: the file of PID, else that of any
- * other process (a script that started the real program). False: none. */
+/* Fills LIST with the files not older than SINCE that can have come of PATTERN: that of PID, and
+ * those of other processes (a script's child that was the real program, ranks), by name. False:
+ * none. Free it with spill_tracename_free in either case. */
 bool spill_tracename_find(const char *pattern, pid_t pid, const struct timespec *since,
-                          char path[SPILL_TRACENAME_MAX]);
+                          struct spill_tracename_list *list);
+void spill_tracename_free(struct spill_tracename_list *list);
 
 #endif
