@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "races.h"
 #include "stream.h"
+#include "touched.h"
 
 #define SLOTS        64 /* of the vector clock; streams share them from the 65th on */
 #define TOUCHES      6
@@ -37,7 +38,7 @@ struct host_shadow {
 };
 
 bool simgpu_races_on;
-static bool fatal;
+static bool comparing, fatal;
 static uint32_t ticks[SLOTS], host_clock[SLOTS];
 static struct shadow **frames[SIMGPU_MAX_DEVICES];
 static struct host_shadow *host_pages[HOST_BUCKETS];
@@ -49,10 +50,9 @@ static size_t opened_count, opened_room;
 void simgpu_races_load(void)
 {
     const char *text = getenv("SIMGPU_RACES");
-    if (text == NULL || *text == '\0' || strcmp(text, "off") == 0)
-        return;
-    simgpu_races_on = true;
-    fatal = strcmp(text, "fatal") == 0;
+    comparing = text != NULL && *text != '\0' && strcmp(text, "off") != 0;
+    fatal = comparing && strcmp(text, "fatal") == 0;
+    simgpu_races_on = simgpu_touched_load() || comparing;
 }
 
 static uint32_t *clock_of(struct simgpu_op *op)
@@ -113,6 +113,8 @@ static void report(const struct touch *old, const struct touch *new, uint64_t ad
 
 static void record(struct shadow *s, uint64_t page, uint32_t low, uint32_t high, bool write)
 {
+    if (!comparing)
+        return;
     const struct touch t = {
         now_name, now->id, now->clock[now->slot], now->slot, (uint16_t)low, (uint16_t)high, write};
     struct touch *place = NULL;
@@ -202,6 +204,7 @@ static void remember_open(uint64_t address)
 
 void simgpu_races_end(void)
 {
+    simgpu_touched_end(now);
     for (size_t i = 0; i < opened_count; i++)
         if (simgpu_space_map_at(opened[i]) != NULL)
             mprotect((void *)(uintptr_t)opened[i], SIMGPU_PAGE, PROT_NONE);
@@ -216,6 +219,8 @@ void simgpu_races_range(uint64_t address, uint64_t bytes, bool write)
     bool on_device = simgpu_space_holds(address);
     if (!on_device && simgpu_host_find(address) == NULL)
         return; /* pageable: the copy is synchronous or staged */
+    if (on_device)
+        simgpu_touched_add(address, bytes, write);
     for (uint64_t at = address, end = address + bytes; at < end;) {
         uint64_t page = at / SIMGPU_SUBPAGE * SIMGPU_SUBPAGE;
         uint64_t stop = page + SIMGPU_SUBPAGE < end ? page + SIMGPU_SUBPAGE : end;
@@ -252,6 +257,7 @@ bool simgpu_races_fault(uint64_t address, bool write)
     simgpu_frame_poison(device, frame);
     struct shadow *s = frame_shadow(device, frame, true);
     uint64_t page = address / SIMGPU_SUBPAGE * SIMGPU_SUBPAGE;
+    simgpu_touched_add(page, SIMGPU_SUBPAGE, write);
     if (s != NULL)
         record(s + page % SIMGPU_PAGE / SIMGPU_SUBPAGE, page, 0, SIMGPU_SUBPAGE - 1, write);
     remember_open(address);

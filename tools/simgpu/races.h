@@ -10,7 +10,7 @@
 
 #define SIMGPU_SUBPAGE ((uint64_t)4096)
 
-extern bool simgpu_races_on;
+extern bool simgpu_races_on; /* touches are watched, for this check or for touched.h */
 
 void simgpu_races_load(void);
 /* EARLIER happens before OP. */
