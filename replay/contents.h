@@ -10,7 +10,10 @@
  * point to; counts it in dev->new_pins. The device must be idle. Cheap: a copy of a few pages. */
 CUresult spill_contents_scan_slabs(struct spill_device *dev);
 
-/* The same for resident pages of larger buffers, LIMIT bytes at most. */
+#define SPILL_CONTENTS_LIMIT ((uint64_t)1 << 30)
+
+/* The same for resident pages of larger buffers, LIMIT bytes at most: once a plan, and once before
+ * the first page is paged out. */
 CUresult spill_contents_scan_buffers(struct spill_device *dev, uint64_t limit);
 
 #endif

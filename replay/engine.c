@@ -87,6 +87,18 @@ static void note_to_host(struct spill_engine *e, CUstream stream)
     e->to_host_stream = stream;
 }
 
+static void pin_sources(struct spill_engine *e, const struct spill_opcall *op)
+{
+    bool all = e->state == SPILL_STATE_OBSERVE &&
+               (e->recording || e->dev.paged_out_bytes != e->paged_at_rest);
+    /* Addresses are aligned where they will stand. */
+    uint64_t skip = op->range_count > 0 ? -op->ranges[0].addr & 7 : 0;
+    if (op->host_source != NULL && op->host_bytes > skip &&
+        (all || op->host_bytes <= SPILL_HOST_SOURCE_MAX))
+        spill_access_stored(&e->dev.buffers, (const char *)op->host_source + skip,
+                            op->host_bytes - skip, pin_stored, e);
+}
+
 static bool shadow_matches(struct spill_engine *e, const struct spill_opcall *op)
 {
     if (spill_engine_shadow_ready(e) && matches(e, op, spill_engine_expected(e)))
@@ -124,8 +136,7 @@ static CUresult op_before(struct spill_opcall *op)
     e->dev.op_number++;
     if (op->host_pending)
         note_to_host(e, op->stream);
-    if (op->host_source != NULL && op->host_bytes <= SPILL_HOST_SOURCE_MAX)
-        spill_access_stored(&e->dev.buffers, op->host_source, op->host_bytes, pin_stored, e);
+    pin_sources(e, op);
     if (spill_access_scan(&e->dev.buffers, op, &e->touches) != SPILL_OK)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (op->kind == SPILL_OPKIND_KERNEL && e->config.pin[0] != '\0')

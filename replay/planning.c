@@ -14,7 +14,6 @@
 
 #define WATCHED_TIMES  8    /* iterations of one kind, after which a profile is complete, */
 #define WATCHED_EVENTS 2000 /* if they were that many events */
-#define SCAN_BYTES     ((uint64_t)1 << 30) /* of buffers, once a plan: their contents are searched */
 
 static void describe(struct spill_engine *e, struct spill_iteration *it)
 {
@@ -67,7 +66,7 @@ static bool see_iteration(struct spill_engine *e, uint32_t period, struct spill_
 {
     if (SPILL_CU(cuCtxSynchronize)() != CUDA_SUCCESS ||
         spill_contents_scan_slabs(&e->dev) != CUDA_SUCCESS ||
-        spill_contents_scan_buffers(&e->dev, SCAN_BYTES) != CUDA_SUCCESS ||
+        spill_contents_scan_buffers(&e->dev, SPILL_CONTENTS_LIMIT) != CUDA_SUCCESS ||
         spill_pager_bring_pins(&e->dev) != CUDA_SUCCESS ||
         spill_iteration_build(it, &e->rec, &e->dev.buffers, period) != SPILL_OK)
         return false;

@@ -52,7 +52,8 @@ struct spill_opcall {
     uint64_t host_bytes;     /* of host_source */
 };
 
-/* Copies larger than this carry tensors, not tables of addresses: they are not scanned. */
+/* Copies larger than this carry tensors, not tables of addresses. They are scanned before a plan
+ * only, where their source is known to be host memory. */
 #define SPILL_HOST_SOURCE_MAX ((uint64_t)1 << 20)
 
 enum spill_handled { SPILL_NOT_OURS, SPILL_HANDLED };
