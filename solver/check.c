@@ -328,7 +328,8 @@ static enum spill_status measure_peak(const struct referee *r,
     return SPILL_OK;
 }
 
-static enum spill_status check_all(const struct referee *r, struct spill_outcome *outcome)
+static enum spill_status check_all(const struct referee *r, struct spill_outcome *outcome,
+                                   uint64_t *op_start)
 {
     enum spill_status status = check_tables(r);
     struct spill_stays stays;
@@ -356,12 +357,14 @@ static enum spill_status check_all(const struct referee *r, struct spill_outcome
     status = spill_simulate(r->prep, r->plan, &stays, &timeline, outcome, r->arena);
     if (status == SPILL_ERR_INFEASIBLE)
         return complain(r, "deadlock: an op waits for a copy that never starts");
+    if (status == SPILL_OK && op_start != NULL)
+        memcpy(op_start, timeline.op_start, r->prep->problem->op_count * sizeof(*op_start));
     return status != SPILL_OK ? status : measure_peak(r, &timeline, outcome);
 }
 
-enum spill_status spill_check_plan(const struct spill_problem *problem,
-                                   const struct spill_plan *plan, struct spill_outcome *outcome,
-                                   char *complaint, uint32_t complaint_len)
+enum spill_status spill_check_timed(const struct spill_problem *problem,
+                                    const struct spill_plan *plan, struct spill_outcome *outcome,
+                                    uint64_t *op_start, char *complaint, uint32_t complaint_len)
 {
     struct spill_arena arena = {0};
     struct spill_prep prep;
@@ -375,9 +378,16 @@ enum spill_status spill_check_plan(const struct spill_problem *problem,
     if (status == SPILL_ERR_INVAL)
         complain(&r, "the problem is malformed");
     if (status == SPILL_OK)
-        status = check_all(&r, &found);
+        status = check_all(&r, &found, op_start);
     spill_arena_free(&arena);
     if (status == SPILL_OK && outcome != NULL)
         *outcome = found;
     return status;
+}
+
+enum spill_status spill_check_plan(const struct spill_problem *problem,
+                                   const struct spill_plan *plan, struct spill_outcome *outcome,
+                                   char *complaint, uint32_t complaint_len)
+{
+    return spill_check_timed(problem, plan, outcome, NULL, complaint, complaint_len);
 }

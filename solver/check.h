@@ -31,4 +31,10 @@ enum spill_status spill_check_plan(const struct spill_problem *problem,
                                    const struct spill_plan *plan, struct spill_outcome *outcome,
                                    char *complaint, uint32_t complaint_len);
 
+/* The same, and into OP_START (op_count entries) when each op starts in that iteration, counted
+ * from the start of op 0. */
+enum spill_status spill_check_timed(const struct spill_problem *problem,
+                                    const struct spill_plan *plan, struct spill_outcome *outcome,
+                                    uint64_t *op_start, char *complaint, uint32_t complaint_len);
+
 #endif

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "preload/base/log.h"
 #include "preload/base/size.h"
@@ -14,11 +12,12 @@
 #include "tools/spillway/loadtrace.h"
 #include "tools/spillway/options.h"
 #include "tools/spillway/outfile.h"
-#include "tools/spillway/planrow.h"
+#include "tools/spillway/plancurve.h"
 #include "tools/spillway/plantext.h"
+#include "tools/spillway/progress.h"
 
 enum { KEY_GPU_MEM = 512, KEY_HOST_MEM, KEY_METHOD, KEY_COMPARE, KEY_CURVE, KEY_FORMAT };
-enum { CURVE_POINTS = 20, ROOM = 64 };
+enum { ROOM = SPILL_PLANCURVE_MOST };
 
 enum question { ONE, COMPARE, CURVE };
 enum format { DEFAULT, TEXT, JSON, CSV, SVG };
@@ -70,16 +69,6 @@ static const char *find_method(const char *name)
     }
     spill_log(SPILL_LOG_ERROR, "--method %s: the methods are %s", name, list);
     exit(SPILL_EXIT_USAGE);
-}
-
-/* What the library would take from the environment, where no option says it. */
-static void ask_environment(struct request *request)
-{
-    const char *gpu = getenv("SPILLWAY_GPU_MEM"), *host = getenv("SPILLWAY_HOST_MEM");
-    if (request->gpu == 0 && gpu != NULL && strcmp(gpu, "0") != 0)
-        request->gpu = spill_options_budget("SPILLWAY_GPU_MEM", gpu);
-    if (request->host == 0 && host != NULL && strcmp(host, "0") != 0)
-        request->host = spill_options_budget("SPILLWAY_HOST_MEM", host);
 }
 
 static void check_combination(struct request *request)
@@ -137,7 +126,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         exit(SPILL_EXIT_USAGE);
     case ARGP_KEY_SUCCESS:
         check_combination(request);
-        ask_environment(request);
+        spill_options_budgets(&request->gpu, &request->host);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -162,35 +151,27 @@ static const struct argp_child children[] = {{&spill_options_help_argp, 0, NULL,
                                              {NULL, 0, NULL, 0}};
 static const struct argp argp = {table, parse, "TRACE", doc, children, NULL, NULL};
 
-/* Long searches say how far they are, to people only. */
-static void tell_progress(time_t since, uint32_t done, uint32_t of)
-{
-    if (!isatty(STDERR_FILENO) || (done < of && time(NULL) - since < 2))
-        return;
-    if (done < of)
-        fprintf(stderr, "\rspillway: %u of %u ", done, of);
-    else
-        fprintf(stderr, "\r\033[K");
-}
-
 /* All methods, or all budgets, into ROWS; their number, 0 after one line. */
 static uint32_t solve_compare(const struct request *request, const struct spill_trace *trace,
                               struct spill_planrow *rows)
 {
     uint32_t count = 0, of = 1;
-    time_t since = time(NULL);
     while (of < ROOM && spill_method_at(of - 1) != NULL)
         of++;
+    struct spill_progress progress = spill_progress_begin("methods", of);
     for (; count < of; count++) {
         const char *method = count == 0 ? "ours" : spill_method_at(count - 1)->name;
         if (spill_planrow_solve(trace, request->gpu, request->host, method, &rows[count]) !=
-            SPILL_OK)
-            return 0;
+            SPILL_OK) {
+            count = 0;
+            break;
+        }
         /* The bound is the problem's, whichever method found it. */
         if (rows[count].fits && rows[0].fits)
             rows[count].bound_ns = rows[0].bound_ns;
-        tell_progress(since, count + 1, of);
+        spill_progress_step(&progress);
     }
+    spill_progress_end(&progress);
     return count;
 }
 
@@ -198,23 +179,12 @@ static uint32_t solve_curve(const struct request *request, const struct spill_tr
                             const struct spill_planleast *least, struct spill_planrow *rows)
 {
     struct spill_planrow whole;
-    uint32_t count = 0;
-    time_t since = time(NULL);
-    const char *method = request->method != NULL ? request->method : "ours";
     if (spill_planrow_solve(trace, spill_planrow_most(trace), request->host, "ours", &whole) !=
         SPILL_OK)
         return 0;
-    uint64_t page = trace->page_bytes, from = least->gpu_bytes;
-    uint64_t pages = whole.peak_bytes > from ? (whole.peak_bytes - from) / page : 0;
-    for (uint32_t i = 0; i < CURVE_POINTS; i++) {
-        uint64_t gpu = from + pages * i / (CURVE_POINTS - 1) * page;
-        if (count > 0 && rows[count - 1].gpu_bytes == gpu)
-            continue; /* fewer pages than points */
-        if (spill_planrow_solve(trace, gpu, request->host, method, &rows[count++]) != SPILL_OK)
-            return 0;
-        tell_progress(since, i + 1, CURVE_POINTS);
-    }
-    return count;
+    return spill_plancurve_solve(trace, request->host,
+                                 request->method != NULL ? request->method : "ours", least, &whole,
+                                 SPILL_PLANCURVE_POINTS, NULL, 0, rows);
 }
 
 static bool write_answer(const struct request *request, const struct spill_trace *trace,

@@ -60,6 +60,19 @@ uint64_t spill_options_budget(const char *option, const char *arg)
     return bytes;
 }
 
+static void ask_environment(const char *name, uint64_t *bytes)
+{
+    const char *text = getenv(name);
+    if (*bytes == 0 && text != NULL && strcmp(text, "0") != 0)
+        *bytes = spill_options_budget(name, text);
+}
+
+void spill_options_budgets(uint64_t *gpu, uint64_t *host)
+{
+    ask_environment("SPILLWAY_GPU_MEM", gpu);
+    ask_environment("SPILLWAY_HOST_MEM", host);
+}
+
 const char *spill_options_file(const char *option, const char *arg)
 {
     if (*arg != '\0')

@@ -36,6 +36,9 @@ int spill_options_parse(const struct argp *argp, int argc, char **argv, void *in
 const char *spill_options_file(const char *option, const char *arg);
 uint64_t spill_options_budget(const char *option, const char *arg);
 
+/* What the library would take from the environment for a budget that is 0: not given. */
+void spill_options_budgets(uint64_t *gpu, uint64_t *host);
+
 /* ARG, if no trace was named BEFORE it (NULL). */
 const char *spill_options_only_trace(const char *before, const char *arg);
 

@@ -70,39 +70,67 @@ static void fill(const struct spill_trace *trace, const struct spill_plan *plan,
     row->moved_buffers = count_moved(plan, trace->buffer_count);
 }
 
+/* Plays the plan and fills ROW from it. */
+static enum spill_status judge(const struct spill_trace *trace, struct spill_planned *planned,
+                               struct spill_planrow *row)
+{
+    struct spill_outcome outcome;
+    char complaint[256] = "";
+    planned->op_start = calloc(trace->op_count, sizeof(*planned->op_start));
+    if (planned->op_start == NULL)
+        return SPILL_ERR_NOMEM;
+    enum spill_status status = spill_check_timed(&planned->problem, planned->plan, &outcome,
+                                                 planned->op_start, complaint, sizeof(complaint));
+    if (status == SPILL_OK) {
+        fill(trace, planned->plan, &outcome, row);
+        return SPILL_OK;
+    }
+    if (status != SPILL_ERR_NOMEM) {
+        spill_log(SPILL_LOG_ERROR, "a plan failed its check, which is a bug: %s", complaint);
+        return SPILL_ERR_INVAL;
+    }
+    return status;
+}
+
+enum spill_status spill_planrow_keep(const struct spill_trace *trace, uint64_t gpu_bytes,
+                                     uint64_t host_bytes, const char *method,
+                                     struct spill_planrow *row, struct spill_planned *planned)
+{
+    *row = (struct spill_planrow){.method = method, .gpu_bytes = gpu_bytes};
+    *planned = (struct spill_planned){.plan = NULL};
+    enum spill_status status = open_problem(trace, gpu_bytes, host_bytes, &planned->problem);
+    if (status != SPILL_OK)
+        return status;
+    struct spill_solve_options options = {.method = method, .effort = EFFORT};
+    if (planned->problem.gpu_budget < planned->problem.page_bytes)
+        return SPILL_OK;
+    status = spill_solve(&planned->problem, &options, &planned->plan, NULL);
+    if (status == SPILL_ERR_INVAL)
+        spill_log(SPILL_LOG_ERROR, "the trace contradicts itself: no plan is possible");
+    if (status == SPILL_OK)
+        status = judge(trace, planned, row);
+    if (status == SPILL_ERR_NOMEM)
+        spill_log(SPILL_LOG_ERROR, "out of memory");
+    return status == SPILL_ERR_INFEASIBLE ? SPILL_OK : status;
+}
+
+void spill_planrow_release(struct spill_planned *planned)
+{
+    spill_plan_free(planned->plan);
+    spill_fromtrace_free(&planned->problem);
+    free(planned->op_start);
+    *planned = (struct spill_planned){.plan = NULL};
+}
+
 enum spill_status spill_planrow_solve(const struct spill_trace *trace, uint64_t gpu_bytes,
                                       uint64_t host_bytes, const char *method,
                                       struct spill_planrow *row)
 {
-    struct spill_problem problem;
-    struct spill_plan *plan = NULL;
-    struct spill_outcome outcome;
-    char complaint[256] = "";
-    *row = (struct spill_planrow){.method = method, .gpu_bytes = gpu_bytes};
-    enum spill_status status = open_problem(trace, gpu_bytes, host_bytes, &problem);
-    if (status != SPILL_OK)
-        return status;
-    struct spill_solve_options options = {.method = method, .effort = EFFORT};
-    if (problem.gpu_budget >= problem.page_bytes)
-        status = spill_solve(&problem, &options, &plan, NULL);
-    else
-        status = SPILL_ERR_INFEASIBLE;
-    if (status == SPILL_ERR_INVAL)
-        spill_log(SPILL_LOG_ERROR, "the trace contradicts itself: no plan is possible");
-    if (status == SPILL_ERR_NOMEM)
-        spill_log(SPILL_LOG_ERROR, "out of memory");
-    if (status == SPILL_OK) {
-        status = spill_check_plan(&problem, plan, &outcome, complaint, sizeof(complaint));
-        if (status == SPILL_OK)
-            fill(trace, plan, &outcome, row);
-        else
-            spill_log(SPILL_LOG_ERROR, "a plan failed its check, which is a bug: %s", complaint);
-        spill_plan_free(plan);
-        if (status == SPILL_ERR_INFEASIBLE)
-            status = SPILL_ERR_INVAL;
-    }
-    spill_fromtrace_free(&problem);
-    return status == SPILL_ERR_INFEASIBLE ? SPILL_OK : status;
+    struct spill_planned planned;
+    enum spill_status status =
+        spill_planrow_keep(trace, gpu_bytes, host_bytes, method, row, &planned);
+    spill_planrow_release(&planned);
+    return status;
 }
 
 enum spill_status spill_planrow_least(const struct spill_trace *trace, uint64_t host_bytes,

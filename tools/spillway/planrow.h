@@ -9,6 +9,8 @@
 
 #include "preload/base/status.h"
 #include "preload/base/trace.h"
+#include "solver/plan.h"
+#include "solver/problem.h"
 
 struct spill_planrow {
     const char *method;
@@ -34,6 +36,21 @@ struct spill_planleast {
 enum spill_status spill_planrow_solve(const struct spill_trace *trace, uint64_t gpu_bytes,
                                       uint64_t host_bytes, const char *method,
                                       struct spill_planrow *row);
+
+/* What ROW was made of. */
+struct spill_planned {
+    struct spill_problem problem;
+    struct spill_plan *plan; /* NULL: none fits */
+    uint64_t *op_start;      /* of each op, in one iteration under the plan */
+};
+
+/* The same, and keeps the plan in PLANNED: release it by spill_planrow_release, whatever the
+ * status. */
+enum spill_status spill_planrow_keep(const struct spill_trace *trace, uint64_t gpu_bytes,
+                                     uint64_t host_bytes, const char *method,
+                                     struct spill_planrow *row, struct spill_planned *planned);
+void spill_planrow_release(struct spill_planned *planned);
+
 enum spill_status spill_planrow_least(const struct spill_trace *trace, uint64_t host_bytes,
                                       struct spill_planleast *least);
 
