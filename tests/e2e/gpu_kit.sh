@@ -12,9 +12,9 @@ fail() { echo "not ok $*"; failed=1; }
 unset OUT
 # Beside the rest, for it takes as long: do the kit's own programs compile with nvcc?
 toolkit=$(dirname "${CUDA_INCLUDE:-/usr/local/cuda/include}")
-[ ! -x "$toolkit/bin/nvcc" ] || NVCC=$toolkit/bin/nvcc "$kit" --build-only facts overhead >compiled 2>&1 &
+[ ! -x "$toolkit/bin/nvcc" ] || NVCC=$toolkit/bin/nvcc "$kit" --build-only facts interposition overhead >compiled 2>&1 &
 
-OUT=$PWD/results "$kit" --sim >said 2>&1
+OUT=$PWD/results "$kit" --sim --short >said 2>&1
 status=$?
 cat said
 [ $status -eq 0 ] && good "all parts on the simulated GPU" || fail "exit status $status"
@@ -39,6 +39,23 @@ BUILD=$PWD/broken OUT=$PWD/broken/results "$kit" --sim kit overhead >broken/said
 status=$?
 [ $status -eq 1 ] && grep -q '^  kit: .* [1-9][0-9]* bad' broken/said && grep -q '^  overhead: ' broken/said &&
     good "failures are counted, parts go on" || { cat broken/said; fail "broken library: status $status"; }
+
+# The PyTorch scripts on a processor, where PyTorch is: each way to save memory gives the same losses.
+python=${PYTHON3:-python3}
+"$python" -c 'import torch' 2>/dev/null || python=/usr/bin/python3
+if "$python" -c 'import torch' 2>/dev/null; then
+    for model in gpt2 resnet50; do
+        for memory in plain checkpoint save_on_cpu; do
+            "$python" "$SRC/tests/gpu/torch_train.py" $model --device cpu --tiny --steps 2 --batch 4 --memory $memory >$model.$memory 2>$model.err ||
+                fail "$model $memory: $(tail -n 1 $model.err)"
+        done
+        [ "$(grep -c '^step . loss [0-9]' $model.plain)" = 2 ] && cmp -s $model.plain $model.checkpoint && cmp -s $model.plain $model.save_on_cpu &&
+            good "torch_train.py $model" || fail "torch_train.py $model"
+    done
+    "$python" "$SRC/tests/gpu/torch_oom.py" cpu >oom && [ "$(wc -l <oom)" = 12 ] && good "torch_oom.py" || fail "torch_oom.py"
+else
+    echo "skip torch_train.py and torch_oom.py: no PyTorch"
+fi
 
 # Without a GPU: one line, status 77.
 if ! ls /dev/nvidia0 /dev/nvidiactl /dev/dxg >/dev/null 2>&1; then

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small training-shaped loop that knows how many operations a step hands to the GPU, so that
  * Spillway's count can be held against it. Prints "step N loss X", and at the end "ops N" on
- * stderr. every_launch plain         <<<>>>, and cudaLaunchKernelExC every_launch cooperative   a
- * launch with a grid-wide barrier in each step every_launch graph         three kernels in a graph,
- * launched once a step every_launch cublas        gemm, batched by arrays of pointers, grouped
- * (WITH_CUBLAS) every_launch count         what cublas adds to a step, as a capture counts it */
+ * stderr.
+ *
+ *   every_launch plain          <<<>>>, and cudaLaunchKernelExC
+ *   every_launch cooperative    a launch with a grid-wide barrier in each step
+ *   every_launch graph          three kernels in a graph, launched once a step
+ *   every_launch cublas         gemm, batched by arrays of pointers, grouped (WITH_CUBLAS)
+ *   every_launch count          what cublas adds to a step, as a capture counts it */
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 #ifdef WITH_CUBLAS

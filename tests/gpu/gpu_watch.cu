@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The independent witness of memory: a second process that asks NVML (or, without it, the driver)
- * how much of the device is used, and keeps the highest answer.
- *   gpu_watch info         one line, tabs between: name, driver, compute capability, MiB free, MiB
- * in all gpu_watch watch FILE   until SIGTERM; FILE then holds: bytes used at the start, at most,
- * answers */
+/* The second process beside a program that is watched: a witness of its memory, or a card's other
+ * user.
+ *
+ *   gpu_watch info          one line, tabs between: name, driver, compute capability, MiB free, MiB
+ *                           in all
+ *   gpu_watch watch FILE    asks NVML (or, without it, the driver) until SIGTERM how much is used;
+ *                           FILE then holds: bytes used at the start, at most, answers
+ *   gpu_watch hold MIB      occupies memory until SIGTERM, so that some MIB are left free; prints
+ *                           how many are */
 #include <cuda.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -104,6 +109,25 @@ static int watch(CUdevice device, bool nvml, const char *path)
     return fclose(file) != 0;
 }
 
+static int hold(CUdevice device, size_t mib)
+{
+    size_t left = 0, total = 0;
+    CUdeviceptr p;
+    if (!context_up(device))
+        return 1;
+    signal(SIGTERM, on_signal);
+    /* Smaller and smaller, for the driver gives no more than it has in one piece. */
+    for (size_t unit = (size_t)4 << 30; unit >= (size_t)2 << 20; unit /= 2)
+        while (cuMemGetInfo(&left, &total) == CUDA_SUCCESS && left >= (mib << 20) + unit &&
+               cuMemAlloc(&p, unit) == CUDA_SUCCESS)
+            ;
+    printf("%zu\n", left >> 20);
+    fflush(stdout);
+    while (!stop)
+        pause();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     CUdevice device;
@@ -114,5 +138,7 @@ int main(int argc, char **argv)
         return info(device, nvml);
     if (argc == 3 && strcmp(argv[1], "watch") == 0)
         return watch(device, nvml, argv[2]);
+    if (argc == 3 && strcmp(argv[1], "hold") == 0)
+        return hold(device, (size_t)strtoul(argv[2], NULL, 10));
     return 64;
 }

@@ -11,5 +11,6 @@ if command -v shellcheck >/dev/null; then
     # Files to be sourced (SC2154) use what the one that sources them has set.
     # shellcheck disable=SC2086 # a list
     shellcheck -S warning -e SC2154 -s sh -x $files || bad=1
+    shellcheck -S warning -x tests/gpu/run || bad=1
 fi
 exit $bad
