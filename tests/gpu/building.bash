@@ -53,7 +53,7 @@ conformance_programs() {
 jobs_of() { # PART
     local n
     case $1 in
-    facts) for n in lookup vmm alias limits link; do echo "facts_$n tests/gpu/facts_$n.cu"; done ;;
+    facts) for n in lookup vmm addresses alias limits link; do echo "facts_$n tests/gpu/facts_$n.cu"; done ;;
     interposition)
         echo "every_launch tests/gpu/every_launch.cu"
         if [ "$SIM" = 0 ]; then

@@ -35,7 +35,7 @@ part_kit() {
 
 part_facts() {
     local program one status
-    for program in facts_lookup facts_alias facts_vmm facts_link facts_limits; do
+    for program in facts_lookup facts_alias facts_addresses facts_vmm facts_link facts_limits; do
         built $program || continue
         for one in $("$BIN/$program"); do
             # A fact may take long or end in a fault: the rest goes on.
