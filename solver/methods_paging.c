@@ -3,6 +3,7 @@
  * evict the same. A buffer evicted in a gap moves in that gap. */
 #include <string.h>
 
+#include "solver/cover.h"
 #include "solver/methods.h"
 
 enum policy { LRU, BELADY };
@@ -107,7 +108,7 @@ static enum spill_status page(const struct spill_prep *prep, uint32_t budget, ui
     uint32_t n = problem->op_count, buffers = problem->buffer_count;
     struct pager p = {prep, policy, only_iteration, budget + parked, NULL, NULL, NULL, 0};
     uint32_t *sum = spill_arena_alloc(arena, prep->gap_count, sizeof(uint32_t));
-    int64_t *excess;
+    struct spill_cover cover;
 
     p.resident = spill_arena_alloc(arena, buffers, sizeof(bool));
     p.used_at = spill_arena_alloc(arena, buffers, sizeof(uint64_t));
@@ -133,13 +134,9 @@ static enum spill_status page(const struct spill_prep *prep, uint32_t budget, ui
     }
     /* Evictions of two iterations together: they may alternate. */
     memcpy(amount, sum, prep->gap_count * sizeof(*amount));
-    excess = spill_method_excess(prep, budget, parked, amount, arena);
-    if (excess == NULL)
+    if (!spill_cover_open(&cover, prep, budget, parked, amount, arena))
         return SPILL_ERR_NOMEM;
-    for (uint32_t k = 0; k < n; k++)
-        if (excess[k] > 0)
-            return SPILL_ERR_INFEASIBLE;
-    return SPILL_OK;
+    return spill_cover_fits(&cover);
 }
 
 enum spill_status spill_choose_lru(const struct spill_prep *prep, uint32_t budget, uint32_t parked,

@@ -67,10 +67,22 @@ static int moved_by(const char *name)
 
 static void test_choices(void **state)
 {
-    static const char *const only_first[] = {
-        "lru",          "belady",       "superneurons",  "tflms",         "meng",
-        "autoswap-doa", "autoswap-aoa", "autoswap-wdoa", "autoswap-vote", "capuchin",
-        "g10",          "fluid",        "ours"};
+    static const char *const only_first[] = {"lru",
+                                             "belady",
+                                             "superneurons",
+                                             "tflms",
+                                             "meng",
+                                             "autoswap-doa",
+                                             "autoswap-aoa",
+                                             "autoswap-wdoa",
+                                             "autoswap-vote",
+                                             "autoswap-swdoa",
+                                             "beaumont-greedy",
+                                             "beaumont-dp",
+                                             "capuchin",
+                                             "g10",
+                                             "fluid",
+                                             "ours"};
 
     (void)state;
     assert_int_equal(moved_by("keep-all"), -1);
