@@ -124,6 +124,27 @@ enum spill_status spill_draft_plan(struct spill_draft *draft, const struct spill
     return fill_parks(draft, prep, arena);
 }
 
+static void *duplicate(struct spill_arena *arena, const void *from, size_t count, size_t size)
+{
+    void *to = spill_arena_alloc(arena, count, size);
+
+    if (to != NULL && count > 0)
+        memcpy(to, from, count * size);
+    return to;
+}
+
+enum spill_status spill_draft_copy(struct spill_draft *to, const struct spill_draft *from,
+                                   struct spill_arena *arena)
+{
+    uint32_t count = from->piece_count;
+
+    *to = *from;
+    to->pieces = duplicate(arena, from->pieces, count, sizeof(*to->pieces));
+    to->plan.moves = duplicate(arena, from->plan.moves, count, sizeof(*to->plan.moves));
+    to->plan.in_order = duplicate(arena, from->plan.in_order, count, sizeof(uint32_t));
+    return arena->failed ? SPILL_ERR_NOMEM : SPILL_OK;
+}
+
 uint32_t *spill_draft_resident(const struct spill_draft *draft, const struct spill_prep *prep,
                                struct spill_arena *arena)
 {

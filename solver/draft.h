@@ -44,6 +44,10 @@ uint32_t spill_draft_piece_pages(const struct spill_problem *problem);
 enum spill_status spill_draft_plan(struct spill_draft *draft, const struct spill_prep *prep,
                                    struct spill_arena *arena);
 
+/* TO becomes FROM with pieces, moves and in_order of its own, to be changed. */
+enum spill_status spill_draft_copy(struct spill_draft *to, const struct spill_draft *from,
+                                   struct spill_arena *arena);
+
 /* Simulates the draft as if any free frame served any page: fills when and outcome. */
 enum spill_status spill_draft_evaluate(struct spill_draft *draft, const struct spill_prep *prep,
                                        struct spill_arena *arena);

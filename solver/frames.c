@@ -41,40 +41,23 @@ struct painter {
     uint32_t *order;
     struct shelf *shelves;
     uint32_t shelf_count, shelf_room;
-    uint64_t *taken; /* one bit an op and shelf; word w of shelf c is taken[w * shelf_room + c] */
     struct offer *offers;
-    uint64_t *busy;
-    uint64_t *touched, *filled; /* of each shelf: 64ths of the cycle that are partly, fully taken */
-    uint32_t part_words;        /* words of a map that make one 64th */
+    uint64_t *filled; /* of each shelf: 64ths of the cycle that are taken throughout */
 };
 
-/* Marks in BUSY the shelves that are taken where the run stays. Most are settled by looking at the
- * cycle in 64 parts: parts that are taken at all, and parts that are taken throughout. */
-static void mark_busy(const struct painter *p, const struct spill_run *run, uint64_t *busy)
-{
-    for (uint32_t c = 0; c < p->shelf_count; c++) {
-        const uint64_t *taken = p->taken + c;
-
-        busy[c] = run->parts & p->filled[c];
-        if (busy[c] != 0 || (run->parts & p->touched[c]) == 0)
-            continue;
-        for (uint32_t w = run->word_first; w < run->word_end && busy[c] == 0; w++)
-            busy[c] = taken[(size_t)w * p->shelf_room] & run->map[w];
-    }
-}
-
-/* How well the run suits a shelf that is free for it. WAIT: how long new stays would wait for
- * memory that is still being copied out, and make later ones wait. SLACK: how loosely the run fits.
- */
-static void rate(const struct painter *p, const struct shelf *shelf, const struct spill_run *run,
+/* How well the run suits a shelf; false when the shelf is taken where the run stays. WAIT: how long
+ * new stays would wait for memory that is still being copied out, and make later ones wait. SLACK:
+ * how loosely the run fits. */
+static bool rate(const struct painter *p, const struct shelf *shelf, const struct spill_run *run,
                  uint64_t *wait, uint64_t *slack)
 {
     uint32_t n = p->prep->problem->op_count;
+    int64_t step = (int64_t)p->step_ns, late = 0;
 
     *wait = *slack = 0;
     if (shelf->arc_count == 0) {
         *slack = n;
-        return;
+        return true;
     }
     for (uint32_t a = 0; a < run->arc_count; a++) {
         const struct spill_arc *arc = &p->runs.arcs[run->arc_first + a];
@@ -93,20 +76,55 @@ static void rate(const struct painter *p, const struct shelf *shelf, const struc
         }
         before = &shelf->arcs[low > 0 ? low - 1 : shelf->arc_count - 1];
         after = &shelf->arcs[low < shelf->arc_count ? low : 0];
+        if ((low > 0 && before->end > arc->first) ||
+            (low < shelf->arc_count && arc->end > after->first))
+            return false;
         *slack += low > 0 ? arc->first - before->end : arc->first + n - before->end;
         if (p->when == NULL)
             continue;
-        if (arc->need != UINT64_MAX && before->free != UINT64_MAX) {
-            uint64_t need = arc->need + (low > 0 ? 0 : p->step_ns);
+        if (arc->need != SPILL_ARC_CUT && before->free != SPILL_ARC_CUT) {
+            int64_t wanted = arc->need + (low > 0 ? 0 : step);
 
-            *wait += before->free > need ? before->free - need : 0;
+            late += before->free > wanted ? before->free - wanted : 0;
         }
-        if (arc->free != UINT64_MAX && after->need != UINT64_MAX) {
-            uint64_t need = after->need + (low < shelf->arc_count ? 0 : p->step_ns);
+        if (arc->free != SPILL_ARC_CUT && after->need != SPILL_ARC_CUT) {
+            int64_t wanted = after->need + (low < shelf->arc_count ? 0 : step);
 
-            *wait += arc->free > need ? arc->free - need : 0;
+            late += arc->free > wanted ? arc->free - wanted : 0;
         }
     }
+    *wait = (uint64_t)late;
+    return true;
+}
+
+/* Parts of the cycle that ARCS, sorted, cover from end to end. */
+static uint64_t filled_parts(uint32_t n, const struct spill_arc *arcs, uint32_t count)
+{
+    uint64_t filled = 0;
+
+    for (uint32_t i = 0, first = 0, end = 0; i <= count; i++) {
+        if (i < count && arcs[i].first == end) {
+            end = arcs[i].end; /* they follow upon each other */
+            continue;
+        }
+        if (end > first) {
+            uint64_t parts = spill_runs_parts(n, first, end);
+            uint32_t low = (uint32_t)__builtin_ctzll(parts);
+            uint32_t high = 63 - (uint32_t)__builtin_clzll(parts);
+
+            /* the first and the last part may be covered in part only */
+            if (first > 0 && (uint64_t)(first - 1) * 64 / n == low)
+                parts &= ~(UINT64_C(1) << low);
+            if (end < n && (uint64_t)end * 64 / n == high)
+                parts &= ~(UINT64_C(1) << high);
+            filled |= parts;
+        }
+        if (i < count) {
+            first = arcs[i].first;
+            end = arcs[i].end;
+        }
+    }
+    return filled;
 }
 
 static bool occupy(struct painter *p, uint32_t c, const struct spill_run *run)
@@ -132,21 +150,7 @@ static bool occupy(struct painter *p, uint32_t c, const struct spill_run *run)
     }
     shelf->arc_count = total;
     shelf->last_first = shelf->arcs[total - 1].first;
-    for (uint32_t w = run->word_first; w < run->word_end; w++)
-        p->taken[(size_t)w * p->shelf_room + c] |= run->map[w];
-    p->touched[c] |= run->parts;
-    for (uint32_t part = 0, w = 0; w < p->runs.words; part++) {
-        bool all = true;
-
-        if ((run->parts >> part & 1) == 0) {
-            w += p->part_words;
-            continue;
-        }
-        for (uint32_t i = 0; i < p->part_words && w < p->runs.words; i++, w++)
-            all = all && p->taken[(size_t)w * p->shelf_room + c] == UINT64_MAX;
-        if (all)
-            p->filled[c] |= UINT64_C(1) << part;
-    }
+    p->filled[c] = filled_parts(p->prep->problem->op_count, shelf->arcs, total);
     return true;
 }
 
@@ -155,29 +159,20 @@ static bool grow(struct painter *p)
 {
     uint32_t room = 2 * p->shelf_room + 64;
     struct shelf *shelves;
-    uint64_t *taken, *touched, *filled;
+    uint64_t *filled;
 
     if (p->shelf_count < p->shelf_room)
         return true;
     shelves = spill_arena_alloc(&p->brush, room, sizeof(*shelves));
-    taken = spill_arena_alloc(&p->brush, (size_t)room * p->runs.words, sizeof(*taken));
     p->offers = spill_arena_alloc(&p->brush, room, sizeof(*p->offers));
-    p->busy = spill_arena_alloc(&p->brush, room, sizeof(*p->busy));
-    touched = spill_arena_alloc(&p->brush, room, sizeof(*touched));
     filled = spill_arena_alloc(&p->brush, room, sizeof(*filled));
     if (p->brush.failed)
         return false;
     if (p->shelf_count > 0) {
         memcpy(shelves, p->shelves, p->shelf_count * sizeof(*shelves));
-        memcpy(touched, p->touched, p->shelf_count * sizeof(*touched));
         memcpy(filled, p->filled, p->shelf_count * sizeof(*filled));
-        for (uint32_t w = 0; w < p->runs.words; w++)
-            memcpy(taken + (size_t)w * room, p->taken + (size_t)w * p->shelf_room,
-                   p->shelf_count * sizeof(*taken));
     }
     p->shelves = shelves;
-    p->taken = taken;
-    p->touched = touched;
     p->filled = filled;
     p->shelf_room = room;
     return true;
@@ -197,10 +192,6 @@ static bool split(struct painter *p, uint32_t c, uint32_t keep)
     rest->arc_room = 0; /* shared with shelf C until one of them grows */
     p->shelves[c].arc_room = 0;
     p->shelves[c].frame_count = keep;
-    for (uint32_t w = 0; w < p->runs.words; w++)
-        p->taken[(size_t)w * p->shelf_room + p->shelf_count] =
-            p->taken[(size_t)w * p->shelf_room + c];
-    p->touched[p->shelf_count] = p->touched[c];
     p->filled[p->shelf_count] = p->filled[c];
     p->shelf_count++;
     return true;
@@ -242,13 +233,12 @@ static bool place_run(struct painter *p, uint32_t r)
 
     run->placed = 0;
     run->waits = 0;
-    mark_busy(p, run, p->busy);
     for (uint32_t c = 0; c < p->shelf_count; c++) {
         struct offer *offer = &p->offers[count];
 
-        if (p->busy[c] != 0)
+        if ((run->parts & p->filled[c]) != 0 ||
+            !rate(p, &p->shelves[c], run, &offer->wait, &offer->slack))
             continue;
-        rate(p, &p->shelves[c], run, &offer->wait, &offer->slack);
         offer->shelf = c;
         count++;
     }
@@ -480,7 +470,7 @@ static enum spill_status attempts(struct painter *p, uint32_t limit, uint32_t *u
 }
 
 enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spill_plan *plan,
-                                      uint32_t limit, const struct spill_timeline *when,
+                                      uint32_t limit, bool late, const struct spill_timeline *when,
                                       uint64_t step_ns, uint32_t *unplaced)
 {
     struct spill_arena scratch = {0};
@@ -488,15 +478,7 @@ enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spil
     enum spill_status status = SPILL_ERR_NOMEM;
 
     p.arena = &scratch;
-    if (spill_runs_build(&p.runs, prep, plan, when, &scratch)) {
-        p.part_words = (p.runs.words + 63) / 64;
-        for (uint32_t r = 0; r < p.runs.count; r++) {
-            struct spill_run *run = &p.runs.list[r];
-
-            for (uint32_t w = run->word_first; w < run->word_end; w++)
-                if (run->map[w] != 0)
-                    run->parts |= UINT64_C(1) << w / p.part_words;
-        }
+    if (spill_runs_build(&p.runs, prep, plan, late, when, step_ns, &scratch)) {
         p.order = spill_arena_alloc(&scratch, p.runs.count, sizeof(uint32_t));
         if (p.order != NULL)
             status = attempts(&p, limit, unplaced);

@@ -2,30 +2,28 @@
 #include "solver/frames_runs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct builder {
     const struct spill_prep *prep;
     const struct spill_plan *plan;
     const struct spill_timeline *when;
+    int64_t step_ns;
+    bool late;
     struct spill_arena *arena;
     struct spill_runs *out;
 };
 
-static void map_set(uint64_t *map, uint32_t first, uint32_t end)
+uint64_t spill_runs_parts(uint32_t n, uint32_t first, uint32_t end)
 {
-    for (uint32_t k = first; k < end;) {
-        if (k % 64 == 0 && end - k >= 64) {
-            map[k / 64] = UINT64_MAX;
-            k += 64;
-        } else {
-            map[k / 64] |= UINT64_C(1) << (k % 64);
-            k++;
-        }
-    }
+    uint32_t low = (uint32_t)((uint64_t)first * 64 / n);
+    uint32_t high = (uint32_t)((uint64_t)(end - 1) * 64 / n);
+
+    return UINT64_MAX << low & UINT64_MAX >> (63 - high);
 }
 
 static void add_arc(struct builder *p, struct spill_run *run, uint32_t first, uint32_t length,
-                    uint64_t need, uint64_t free_at)
+                    int64_t need, int64_t free_at)
 {
     uint32_t n = p->prep->problem->op_count;
 
@@ -38,34 +36,43 @@ static void add_arc(struct builder *p, struct spill_run *run, uint32_t first, ui
             (struct spill_arc){first, first + length, need, free_at};
         run->arc_count += 1;
     } else {
-        p->out->arcs[p->out->arc_count++] = (struct spill_arc){first, n, need, UINT64_MAX};
+        p->out->arcs[p->out->arc_count++] = (struct spill_arc){first, n, need, SPILL_ARC_CUT};
         p->out->arcs[p->out->arc_count++] =
-            (struct spill_arc){0, first + length - n, UINT64_MAX, free_at};
+            (struct spill_arc){0, first + length - n, SPILL_ARC_CUT, free_at};
         run->arc_count += 2;
     }
 }
 
-static uint64_t op_time(const struct builder *p, uint32_t op)
+static int64_t op_time(const struct builder *p, uint32_t op)
 {
-    return p->when != NULL ? p->when->op_start[op] : 0;
+    return p->when != NULL ? (int64_t)p->when->op_start[op] : 0;
 }
 
-static uint64_t op_end_time(const struct builder *p, uint32_t op)
+static int64_t op_end_time(const struct builder *p, uint32_t op)
 {
-    return op_time(p, op) + p->prep->problem->ops[op].duration_ns;
+    return op_time(p, op) + (int64_t)p->prep->problem->ops[op].duration_ns;
 }
 
-static uint64_t out_time(const struct builder *p, uint32_t m)
+static int64_t out_time(const struct builder *p, uint32_t m)
 {
-    return p->when != NULL ? p->when->out_end[m] : 0;
+    return p->when != NULL ? (int64_t)p->when->out_end[m] : 0;
 }
 
-static uint64_t in_time(const struct builder *p, uint32_t m)
+/* The op with which the stay begins that move M ends. */
+static uint32_t back_op(const struct builder *p, uint32_t m)
+{
+    const struct spill_move *move = &p->plan->moves[m];
+
+    return p->late ? move->use_op : spill_cyclic_add(move->in_op, 1, p->prep->problem->op_count);
+}
+
+/* Seen from the iteration of that op. */
+static int64_t in_time(const struct builder *p, uint32_t m)
 {
     if (p->when == NULL)
         return 0;
-    /* launched by the last op, its stay begins with op 0 of the next iteration */
-    return p->plan->moves[m].in_op + 1 == p->prep->problem->op_count ? 0 : p->when->in_start[m];
+    return (int64_t)p->when->in_start[m] -
+           (p->plan->moves[m].in_op >= back_op(p, m) ? p->step_ns : 0);
 }
 
 static int compare_arcs(const void *left, const void *right)
@@ -92,15 +99,14 @@ static void add_run(struct builder *p, uint32_t b, uint32_t page, uint32_t pages
             add_arc(p, run, 0, n, 0, 0);
         for (uint32_t i = 0; i < count; i++) {
             uint32_t next = moves[i + 1 == count ? 0 : i + 1];
-            uint32_t first = spill_cyclic_add(all[moves[i]].in_op, 1, n);
+            uint32_t first = back_op(p, moves[i]);
 
             add_arc(p, run, first, spill_cyclic(first, all[next].out_op, n) + 1,
                     in_time(p, moves[i]), out_time(p, next));
         }
     } else {
         for (uint32_t i = 0; i <= count; i++) {
-            uint32_t first =
-                i == 0 ? buffer->birth_op : spill_cyclic_add(all[moves[i - 1]].in_op, 1, n);
+            uint32_t first = i == 0 ? buffer->birth_op : back_op(p, moves[i - 1]);
             uint32_t last = i == count ? buffer->death_op : all[moves[i]].out_op;
 
             add_arc(p, run, first, spill_cyclic(first, last, n) + 1,
@@ -109,16 +115,8 @@ static void add_run(struct builder *p, uint32_t b, uint32_t page, uint32_t pages
         }
     }
     qsort(p->out->arcs + run->arc_first, run->arc_count, sizeof(struct spill_arc), compare_arcs);
-    run->map = spill_arena_alloc(p->arena, p->out->words, sizeof(uint64_t));
-    if (run->map == NULL)
-        return;
     for (uint32_t a = run->arc_first; a < p->out->arc_count; a++)
-        map_set(run->map, p->out->arcs[a].first, p->out->arcs[a].end);
-    run->word_end = p->out->words;
-    while (run->word_end > 0 && run->map[run->word_end - 1] == 0)
-        run->word_end--;
-    while (run->word_first < run->word_end && run->map[run->word_first] == 0)
-        run->word_first++;
+        run->parts |= spill_runs_parts(n, p->out->arcs[a].first, p->out->arcs[a].end);
 }
 
 static int compare_u32(const void *left, const void *right)
@@ -209,11 +207,11 @@ static bool build(struct builder *p)
 }
 
 bool spill_runs_build(struct spill_runs *runs, const struct spill_prep *prep,
-                      const struct spill_plan *plan, const struct spill_timeline *when,
-                      struct spill_arena *arena)
+                      const struct spill_plan *plan, bool late, const struct spill_timeline *when,
+                      uint64_t step_ns, struct spill_arena *arena)
 {
-    struct builder p = {prep, plan, when, arena, runs};
+    struct builder p = {prep, plan, when, (int64_t)step_ns, late, arena, runs};
 
-    *runs = (struct spill_runs){.words = (prep->problem->op_count + 63) / 64};
+    memset(runs, 0, sizeof(*runs));
     return build(&p) && !arena->failed;
 }

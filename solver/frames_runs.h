@@ -11,13 +11,16 @@
 #include "solver/prep.h"
 #include "solver/simulate.h"
 
-/* One stay of a run. A stay that wraps round the iteration is cut into two arcs. */
+/* One stay of a run. A stay that wraps round the iteration is cut into two arcs. Times count from
+ * the iteration of FIRST and may be negative. */
 struct spill_arc {
     uint32_t first;
-    uint32_t end;  /* one past the last op */
-    uint64_t need; /* when its memory is wanted; UINT64_MAX: second half of a cut stay */
-    uint64_t free; /* when its memory is free again; UINT64_MAX: first half of a cut stay */
+    uint32_t end; /* one past the last op */
+    int64_t need; /* when its memory is wanted; SPILL_ARC_CUT: second half of a cut stay */
+    int64_t free; /* when its memory is free again; SPILL_ARC_CUT: first half of a cut stay */
 };
+
+#define SPILL_ARC_CUT INT64_MAX
 
 struct spill_run {
     uint32_t page; /* number of its first page */
@@ -25,22 +28,25 @@ struct spill_run {
     uint32_t placed; /* pages that got a frame */
     uint64_t waits;  /* longest wait for one of its frames */
     uint32_t arc_first, arc_count;
-    uint32_t length;               /* ops it stays */
-    uint32_t word_first, word_end; /* all words of MAP outside are zero */
-    uint64_t *map;                 /* one bit an op: where it stays */
-    uint64_t parts;                /* one bit for each 64th of the cycle, by whole words of MAP */
+    uint32_t length; /* ops it stays */
+    uint64_t parts;  /* one bit for each 64th of the cycle: it stays at some op of it */
 };
 
 struct spill_runs {
     struct spill_run *list;
     struct spill_arc *arcs; /* those of a run lie together, sorted */
     uint32_t count, arc_count;
-    uint32_t words; /* of each map */
 };
 
-/* WHEN may be NULL: all times are then 0. False: out of memory. */
+/* The 64ths of the cycle of N ops that ops [FIRST, END) have a part in, one bit each. */
+uint64_t spill_runs_parts(uint32_t n, uint32_t first, uint32_t end);
+
+/* LATE: stays begin with the op that uses them, not with the copy in: how much earlier pages can be
+ * back is settled when their frames are known. WHEN, the timing with steps of STEP_NS, may be NULL:
+ * all times are then 0. False: out of memory.
+ */
 bool spill_runs_build(struct spill_runs *runs, const struct spill_prep *prep,
-                      const struct spill_plan *plan, const struct spill_timeline *when,
-                      struct spill_arena *arena);
+                      const struct spill_plan *plan, bool late, const struct spill_timeline *when,
+                      uint64_t step_ns, struct spill_arena *arena);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "solver/advance.h"
+#include "solver/dispatch.h"
 #include "solver/frames.h"
 #include "solver/select.h"
 
@@ -184,8 +185,8 @@ enum spill_status spill_job_draft(struct spill_job *job, uint32_t budget, enum s
     return start == SPILL_START_FULL || status != SPILL_OK ? status : reschedule(job);
 }
 
-enum spill_status spill_job_frames(struct spill_job *job, uint32_t limit, bool timed, bool *fits,
-                                   uint32_t *unplaced)
+enum spill_status spill_job_frames(struct spill_job *job, uint32_t limit, bool late, bool timed,
+                                   bool *fits, uint32_t *unplaced)
 {
     struct spill_draft *draft = &job->draft;
     enum spill_status status;
@@ -193,9 +194,10 @@ enum spill_status spill_job_frames(struct spill_job *job, uint32_t limit, bool t
     draft->plan.frame_of = spill_arena_alloc(job->arena, job->prep->page_total, sizeof(uint32_t));
     if (draft->plan.frame_of == NULL)
         return SPILL_ERR_NOMEM;
-    status = spill_frames_assign(job->prep, &draft->plan, limit, timed ? &draft->when : NULL,
+    status = spill_frames_assign(job->prep, &draft->plan, limit, late, timed ? &draft->when : NULL,
                                  draft->outcome.step_ns, unplaced);
     *fits = status == SPILL_OK && *unplaced == 0;
+    job->late = late;
     return status;
 }
 
@@ -207,14 +209,14 @@ enum spill_status spill_job_smallest(struct spill_job *job, uint32_t *frames)
     bool fits;
 
     if (status == SPILL_OK)
-        status = spill_job_frames(job, job->prep->page_total, false, &fits, &unplaced);
+        status = spill_job_frames(job, job->prep->page_total, true, false, &fits, &unplaced);
     if (status != SPILL_OK)
         return status;
     best = job->draft;
     for (int i = 0; i < 8 && low < best.plan.frame_count; i++) {
         uint32_t limit = i == 0 ? low : low + (best.plan.frame_count - low) / 2;
 
-        status = spill_job_frames(job, limit, false, &fits, &unplaced);
+        status = spill_job_frames(job, limit, true, false, &fits, &unplaced);
         if (status != SPILL_OK)
             return status;
         if (fits)
@@ -225,6 +227,13 @@ enum spill_status spill_job_smallest(struct spill_job *job, uint32_t *frames)
     job->draft = best;
     *frames = best.plan.frame_count;
     return SPILL_OK;
+}
+
+/* The tables of pieces are made from the moves, whose in_op has changed. */
+static void take_over_order(struct spill_draft *draft)
+{
+    for (uint32_t m = 0; m < draft->plan.move_count; m++)
+        draft->pieces[draft->piece_of[m]].in_op = draft->plan.moves[m].in_op;
 }
 
 /* Calls pages back earlier where their frames are free; undone should that cost time. */
@@ -253,23 +262,41 @@ static enum spill_status advance(struct spill_job *job, const struct spill_stays
         *draft = before;
         return SPILL_OK;
     }
-    for (uint32_t m = 0; m < count; m++) /* the tables are made from the pieces */
-        draft->pieces[draft->piece_of[m]].in_op = plan->moves[m].in_op;
+    take_over_order(draft);
     return status == SPILL_OK ? finish_tables(job->prep, draft, scratch) : status;
+}
+
+/* Calls pages back in the order that suits their frames. */
+static enum spill_status dispatch(struct spill_job *job, struct spill_arena *scratch)
+{
+    struct spill_plan *plan = &job->draft.plan;
+    uint32_t n = job->prep->problem->op_count;
+    struct spill_stays stays;
+    enum spill_status status;
+
+    for (uint32_t m = 0; m < plan->move_count; m++)
+        plan->moves[m].in_op = (plan->moves[m].use_op == 0 ? n : plan->moves[m].use_op) - 1;
+    if (!spill_stays_build(&stays, job->prep, plan, scratch))
+        return SPILL_ERR_NOMEM;
+    status = spill_dispatch(job->prep, plan, &stays, scratch);
+    take_over_order(&job->draft);
+    return status;
 }
 
 static enum spill_status consider(struct spill_job *job, struct spill_arena *scratch)
 {
-    enum spill_status status = finish_tables(job->prep, &job->draft, scratch);
+    enum spill_status status = job->late ? dispatch(job, scratch) : SPILL_OK;
     struct spill_stays stays;
 
+    if (status == SPILL_OK)
+        status = finish_tables(job->prep, &job->draft, scratch);
     if (status == SPILL_OK && job->draft.plan.host_bytes > job->prep->problem->host_budget)
         return SPILL_OK;
     if (status == SPILL_OK)
         status = finish_times(job->prep, &job->draft, &stays, scratch);
     if (status != SPILL_OK || (job->found && job->draft.plan.step_ns >= job->best.plan.step_ns))
         return status;
-    if (job->method == NULL || job->ours)
+    if (job->ours)
         status = advance(job, &stays, scratch);
     job->best = job->draft;
     job->found = true;

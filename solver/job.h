@@ -32,6 +32,7 @@ struct spill_job {
     struct spill_draft draft;
     struct spill_draft best; /* with its plan complete, once found */
     bool found;
+    bool late; /* the draft's frames are chosen for stays that begin with their use */
 };
 
 enum spill_status spill_job_open(struct spill_job *job, struct spill_prep *prep,
@@ -44,9 +45,10 @@ uint32_t spill_job_parks(const struct spill_prep *prep, uint32_t budget);
 enum spill_status spill_job_draft(struct spill_job *job, uint32_t budget, enum spill_start start);
 
 /* Frames for the current draft; false in FITS when LIMIT is too few, and UNPLACED says by how many.
- * TIMED: choose them so that no stay waits for a copy out, even if that takes more of them. */
-enum spill_status spill_job_frames(struct spill_job *job, uint32_t limit, bool timed, bool *fits,
-                                   uint32_t *unplaced);
+ * LATE: pages may come back later than the draft says, as their frames allow. TIMED: choose frames
+ * so that no stay waits for a copy out, even if that takes more of them. */
+enum spill_status spill_job_frames(struct spill_job *job, uint32_t limit, bool late, bool timed,
+                                   bool *fits, uint32_t *unplaced);
 
 /* Completes the current draft, whose frames fit, and keeps it if it is the best so far. */
 enum spill_status spill_job_consider(struct spill_job *job);

@@ -88,6 +88,36 @@ static enum spill_status gather_ways(struct spill_job *job, struct ways *ways)
     return status;
 }
 
+/* Frames for the draft at hand, and the plan that they make. */
+static enum spill_status try_frames(struct spill_job *job, bool late, bool timed, bool *fits,
+                                    uint32_t *unplaced)
+{
+    enum spill_status status =
+        spill_job_frames(job, job->prep->budget_pages, late, timed, fits, unplaced);
+
+    return status == SPILL_OK && *fits ? spill_job_consider(job) : status;
+}
+
+/* With copies in as they are called and, unless that is good enough, with copies in that wait for
+ * their frames. LAST: there is no smaller draft. */
+static enum spill_status try_orders(struct spill_job *job, uint64_t good, bool last, bool *fits,
+                                    uint32_t *unplaced)
+{
+    const struct spill_draft draft = job->draft;
+    enum spill_status status = try_frames(job, false, true, fits, unplaced);
+    bool called = *fits;
+
+    if (status == SPILL_OK && job->ours && !(job->found && job->best.plan.step_ns <= good)) {
+        status = spill_draft_copy(&job->draft, &draft, job->arena);
+        if (status == SPILL_OK)
+            status = try_frames(job, true, true, fits, unplaced);
+        *fits = *fits || called;
+    }
+    if (status == SPILL_OK && !*fits && last)
+        status = try_frames(job, job->ours, false, fits, unplaced);
+    return status;
+}
+
 /* Looks for the plan in drafts that leave ever more of the budget unused: room for frames to fit
  * in. Begins with the draft at hand. GOOD: a step time that ends the search. */
 static enum spill_status try_cuts(struct spill_job *job, const struct way *way, uint64_t good,
@@ -98,14 +128,8 @@ static enum spill_status try_cuts(struct spill_job *job, const struct way *way, 
 
     for (uint32_t try = 0;; try++) {
         uint32_t unplaced = 0;
-        enum spill_status status;
         bool fits;
-
-        status = spill_job_frames(job, budget, true, &fits, &unplaced);
-        if (status == SPILL_OK && !fits && cut == spare)
-            status = spill_job_frames(job, budget, false, &fits, &unplaced);
-        if (status == SPILL_OK && fits)
-            status = spill_job_consider(job);
+        enum spill_status status = try_orders(job, good, cut == spare, &fits, &unplaced);
         if (try == 8 && job->found)
             return status; /* another way is already further */
         if (status != SPILL_OK || cut == spare || (job->found && job->best.plan.step_ns <= good) ||
@@ -213,24 +237,8 @@ static enum spill_status judge(struct spill_job *job)
         return SPILL_OK;
     status = spill_draft_evaluate(&job->draft, prep, job->arena);
     if (status == SPILL_OK)
-        status = spill_job_frames(job, prep->budget_pages, true, &fits, &unplaced);
+        status = spill_job_frames(job, prep->budget_pages, false, true, &fits, &unplaced);
     return status == SPILL_OK && fits ? spill_job_consider(job) : status;
-}
-
-/* A draft with the pieces of the best one, to be changed. */
-static enum spill_status copy_best(struct spill_job *job)
-{
-    const struct spill_draft *best = &job->best;
-    struct spill_piece *pieces =
-        spill_arena_alloc(job->arena, (size_t)best->piece_count + 1, sizeof(*pieces));
-
-    if (pieces == NULL)
-        return SPILL_ERR_NOMEM;
-    job->draft = *best;
-    job->draft.pieces = pieces;
-    for (uint32_t i = 0; i < best->piece_count; i++)
-        pieces[i] = best->pieces[i];
-    return SPILL_OK;
 }
 
 /* Small changes one at a time, kept when they help: a piece comes back an op earlier or later, or
@@ -242,7 +250,7 @@ static enum spill_status polish(struct spill_job *job)
     for (uint32_t i = 0; i < 3 * job->best.piece_count && !done(job); i++) {
         struct spill_arena_block *mark = job->arena->blocks;
         const struct spill_piece *before = job->best.pieces;
-        enum spill_status status = copy_best(job);
+        enum spill_status status = spill_draft_copy(&job->draft, &job->best, job->arena);
         struct spill_piece *piece = &job->draft.pieces[i / 3];
         const struct spill_gap *gap;
         uint32_t away;
