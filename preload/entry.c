@@ -14,6 +14,7 @@
 #include "preload/guard.h"
 #include "preload/libc.h"
 #include "preload/base/pinrules.h"
+#include "preload/onsignal.h"
 #include "preload/real.h"
 
 const struct spill_sink *spill_guard_sink;
@@ -67,6 +68,12 @@ bool spill_guard_active(void)
     return spill_guard_sink != NULL && !__atomic_load_n(&given_up, __ATOMIC_RELAXED);
 }
 
+void spill_guard_driver_found(void)
+{
+    if (spill_guard_active() && config.signal)
+        spill_onsignal_install();
+}
+
 void spill_guard_give_up(void)
 {
     __atomic_store_n(&given_up, true, __ATOMIC_RELAXED);
@@ -84,6 +91,10 @@ bool spill_guard_enter(void)
     while (__atomic_test_and_set(&turnstile, __ATOMIC_ACQUIRE))
         sched_yield();
     spill_guard_calls++;
+    if (__builtin_expect(spill_onsignal_asked, 0)) {
+        spill_onsignal_asked = 0;
+        spill_guard_sink->report();
+    }
     return true;
 }
 

@@ -26,6 +26,9 @@ bool spill_guard_active(void);
 bool spill_guard_enter(void);
 void spill_guard_leave(void);
 
+/* The driver was loaded: this is a CUDA program. */
+void spill_guard_driver_found(void);
+
 /* For good: every call passes through from now on. */
 void spill_guard_give_up(void);
 

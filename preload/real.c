@@ -95,6 +95,8 @@ static void load(void)
 #include "preload/base/driver.def"
 #undef SPILL_DRIVER
     (void)dlerror(); /* the look-ups of what is not there are not the program's */
+    if (any)
+        spill_guard_driver_found();
     __atomic_store_n(&spill_real_loaded, any, __ATOMIC_RELEASE);
 }
 

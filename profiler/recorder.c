@@ -144,3 +144,21 @@ enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t fi
             read_timer(rec, &rec->timers[rec->records[i].timer]);
     return SPILL_OK;
 }
+
+uint64_t spill_recorder_elapsed(const struct spill_recorder *rec, uint32_t period)
+{
+    float ms = 0;
+    uint32_t to = rec->record_count;
+    while (to > period && rec->records[to - 1].kind != SPILL_LOGREC_OP)
+        to--;
+    if (to <= period)
+        return 0;
+    uint32_t end = rec->records[to - 1].timer, start = rec->records[to - 1 - period].timer;
+    if (end == SPILL_NO_TIMER || start == SPILL_NO_TIMER ||
+        SPILL_CU(cuEventSynchronize)(rec->timers[end].end) != CUDA_SUCCESS ||
+        SPILL_CU(cuEventElapsedTime)(&ms, rec->timers[start].end, rec->timers[end].end) !=
+            CUDA_SUCCESS ||
+        ms <= 0)
+        return 0;
+    return (uint64_t)((double)ms * 1e6 + 0.5);
+}

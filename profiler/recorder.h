@@ -106,6 +106,10 @@ enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct 
 /* Waits for the ops of the records [first, last) and reads their durations. */
 enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t first, uint32_t last);
 
+/* Time on the device from the end of the last op that is PERIOD records old to the end of the last
+ * op; 0 when it was not taken, or was read already. Waits for both. */
+uint64_t spill_recorder_elapsed(const struct spill_recorder *rec, uint32_t period);
+
 /* After a record was added: the smallest PERIOD such that the last two stretches of PERIOD records
  * are equal, event by event and address by address, with the live bytes returning; 0 when there is
  * none. */

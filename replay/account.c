@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the user is told: one line when swapping starts, one at the end. */
+#include <time.h>
+
 #include "preload/base/fmt.h"
 #include "preload/base/log.h"
 #include "preload/base/size.h"
@@ -11,6 +13,35 @@ static const char *format_ms(uint64_t ns, char *out, size_t cap)
     spill_fmt(out, cap, "%llu.%02llu ms", (unsigned long long)(ns / 1000000),
               (unsigned long long)(ns / 10000 % 100));
     return out;
+}
+
+uint64_t spill_account_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void spill_account_adopted(struct spill_engine *e)
+{
+    const struct spill_script *s = e->perform.script;
+    const struct spill_outcome *outcome = &e->planner.outcome;
+    e->account.plan_now = e->account.plan_count++;
+    *spill_account_plan(&e->account) = (struct spill_planstat){
+        .compute_ns = s->plan->compute_ns,
+        .step_ns = s->plan->step_ns,
+        .bound_ns = s->plan->bound_ns,
+        .wait_in_ns = outcome->stall_in_ns,
+        .wait_memory_ns = outcome->stall_memory_ns,
+        .peak_bytes = ((uint64_t)(s->plan->frame_count + e->dev.slab_pages) << e->dev.page_shift) +
+                      e->dev.unmanaged_bytes,
+        .host_bytes = s->slab_bytes,
+        .out_bytes = s->plan->out_bytes,
+        .in_bytes = s->plan->in_bytes,
+        .op_count = s->op_count,
+        .move_count = s->move_count,
+        .before_ns = e->planned_before_ns,
+    };
 }
 
 void spill_account_started(const struct spill_engine *e)
@@ -48,72 +79,101 @@ void spill_account_border(struct spill_engine *e, CUstream stream)
         return;
     CUevent from = a->border_events[a->borders % 3], to = a->border_events[(a->borders + 1) % 3];
     if (SPILL_CU(cuEventElapsedTime)(&ms, from, to) == CUDA_SUCCESS && ms > 0) {
-        a->step_ns_sum += (uint64_t)((double)ms * 1e6);
-        a->steps_timed++;
+        struct spill_planstat *plan = spill_account_plan(a);
+        plan->step_ns_sum += (uint64_t)((double)ms * 1e6);
+        plan->steps_timed++;
     }
 }
 
-static void finish_line(const struct spill_engine *e)
+/* The plan that most iterations ran under, of those that are remembered. */
+static const struct spill_planstat *main_plan(const struct spill_account *a)
+{
+    const struct spill_planstat *most = &a->plans[0];
+    for (uint32_t i = 1; i < a->plan_count && i < SPILL_PLANSTATS; i++)
+        if (a->plans[i].replayed > most->replayed)
+            most = &a->plans[i];
+    return most;
+}
+
+/* " (another op 3, memory 1)" in OUT; returns how many fallbacks there were. */
+static uint64_t list_fallbacks(const struct spill_account *a, char *out, size_t cap)
 {
     static const char *const names[SPILL_REASON_COUNT] = {
         [SPILL_REASON_OTHER_OP] = "another op",   [SPILL_REASON_OTHER_ALLOC] = "another allocation",
         [SPILL_REASON_NEW_PIN] = "a new pin",     [SPILL_REASON_MEMORY] = "memory",
         [SPILL_REASON_FAILED_OP] = "a failed op",
     };
-    const struct spill_account *a = &e->account;
-    char planned[32], achieved[32], out[32], in[32], step[32], stall[32], why[160];
-    char timed[80];
-    uint64_t measured = a->steps_timed == 0 ? 0 : a->step_ns_sum / a->steps_timed, total = 0;
+    uint64_t total = 0;
     size_t n = 0;
-    why[0] = '\0';
+    out[0] = '\0';
     for (unsigned r = 0; r < SPILL_REASON_COUNT; r++) {
         total += a->fallbacks[r];
-        if (a->fallbacks[r] != 0 && n + 40 < sizeof(why))
-            n += spill_fmt(why + n, sizeof(why) - n, "%s%s %llu", n == 0 ? " (" : ", ", names[r],
+        if (a->fallbacks[r] != 0)
+            n += spill_fmt(out + n, cap - n, "%s%s %llu", n == 0 ? " (" : ", ", names[r],
                            (unsigned long long)a->fallbacks[r]);
     }
     if (n > 0)
-        spill_fmt(why + n, sizeof(why) - n, ")");
+        spill_fmt(out + n, cap - n, ")");
+    return total;
+}
+
+/* " by 3 plans (20, 12, 4)" in OUT, nothing for one plan; returns the iterations of all. */
+static uint64_t list_replayed(const struct spill_account *a, char *out, size_t cap)
+{
+    uint32_t last = a->plan_count, first = last > SPILL_PLANSTATS ? last - SPILL_PLANSTATS : 0;
+    uint64_t total = 0;
+    size_t n = 0;
+    out[0] = '\0';
+    for (uint32_t i = first; i < last; i++) {
+        uint64_t replayed = a->plans[i % SPILL_PLANSTATS].replayed;
+        total += replayed;
+        if (last > 1)
+            n += spill_fmt(out + n, cap - n, i == first ? " by %u plans (" : ", ", last);
+        if (last > 1)
+            n += spill_fmt(out + n, cap - n, "%llu", (unsigned long long)replayed);
+    }
+    if (n > 0)
+        spill_fmt(out + n, cap - n, ")");
+    return total;
+}
+
+static void planned_line(const struct spill_engine *e)
+{
+    const struct spill_account *a = &e->account;
+    const struct spill_planstat *plan = main_plan(a);
+    char planned[32], achieved[32], out[32], in[32], step[32], stall[32], why[200], plans[200];
+    char timed[80];
+    uint64_t measured = plan->steps_timed == 0 ? 0 : plan->step_ns_sum / plan->steps_timed;
+    uint64_t fallbacks = list_fallbacks(a, why, sizeof(why));
+    uint64_t replayed = list_replayed(a, plans, sizeof(plans));
     if (measured == 0)
         spill_fmt(timed, sizeof(timed), "no three in a row to time");
     else
         spill_fmt(timed, sizeof(timed), "step %s (stalls %s)",
                   format_ms(measured, step, sizeof(step)),
-                  format_ms(measured > a->compute_ns ? measured - a->compute_ns : 0, stall,
+                  format_ms(measured > plan->compute_ns ? measured - plan->compute_ns : 0, stall,
                             sizeof(stall)));
     spill_log(SPILL_LOG_INFO,
-              "peak %s planned, %s achieved; %s moved out, %s in; %llu iterations replayed, %s; "
+              "peak %s planned, %s achieved; %s moved out, %s in; %llu iterations replayed%s, %s; "
               "%llu fallbacks%s",
-              spill_size_format(a->planned_peak_bytes, planned, sizeof(planned)),
+              spill_size_format(plan->peak_bytes, planned, sizeof(planned)),
               spill_size_format(e->dev.peak_bytes, achieved, sizeof(achieved)),
               spill_size_format(e->dev.out_bytes, out, sizeof(out)),
-              spill_size_format(e->dev.in_bytes, in, sizeof(in)), (unsigned long long)a->replayed,
-              timed, (unsigned long long)total, why);
+              spill_size_format(e->dev.in_bytes, in, sizeof(in)), (unsigned long long)replayed,
+              plans, timed, (unsigned long long)fallbacks, why);
     if (e->config.verify)
         spill_log(SPILL_LOG_INFO, "verify: %llu moves compared, %llu came back different",
                   (unsigned long long)spill_verify_tally.compared,
                   (unsigned long long)spill_verify_tally.different);
 }
 
-void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls)
+void spill_account_say(const struct spill_engine *e)
 {
     char peak[32], budget[32], out[32];
-    if (hooked_calls == 0 && cuda_used) {
-        spill_log(
-            SPILL_LOG_ERROR,
-            "THIS CUDA PROGRAM ENDED AND NOT ONE OF ITS CALLS PASSED THROUGH SPILLWAY: nothing "
-            "was watched or moved. A static driver, RTLD_DEEPBIND or another preload may hide "
-            "them");
-        return;
-    }
-    if (e->dev.peak_bytes == 0)
-        return; /* no managed memory in this process, or none that could be managed */
     if (e->account.started_said) {
-        finish_line(e);
+        planned_line(e);
         return;
     }
-    if (e->config.mode != SPILL_MODE_OFFLOAD)
-        return;
     spill_size_format(e->dev.peak_bytes, peak, sizeof(peak));
     spill_size_format(e->dev.gpu_budget, budget, sizeof(budget));
     if (e->dev.refused > 0)
@@ -126,4 +186,20 @@ void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t
     else
         spill_log(SPILL_LOG_INFO, "peak %s within %s; no plan was in force, %s paged out on demand",
                   peak, budget, spill_size_format(e->dev.out_bytes, out, sizeof(out)));
+}
+
+void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls)
+{
+    if (hooked_calls == 0 && cuda_used) {
+        spill_log(
+            SPILL_LOG_ERROR,
+            "THIS CUDA PROGRAM ENDED AND NOT ONE OF ITS CALLS PASSED THROUGH SPILLWAY: nothing "
+            "was watched or moved. A static driver, RTLD_DEEPBIND or another preload may hide "
+            "them");
+        return;
+    }
+    if (e->dev.peak_bytes == 0)
+        return; /* no managed memory in this process, or none that could be managed */
+    if (e->account.started_said || e->config.mode == SPILL_MODE_OFFLOAD)
+        spill_account_say(e);
 }

@@ -110,7 +110,10 @@ static bool shadow_matches(struct spill_engine *e, const struct spill_opcall *op
 static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
 {
     e->shadow_hit = shadow_matches(e, op);
+    uint64_t start = spill_account_clock(), misses = e->dev.misses;
     CUresult result = spill_pager_ensure(&e->dev, &e->touches);
+    spill_account_held(&e->account, SPILL_STALL_PAGING, start);
+    (*(e->dev.misses == misses ? &e->account.ops_resident : &e->account.ops_paged))++;
     if (result != CUDA_SUCCESS)
         return result;
     if (op->kind == SPILL_OPKIND_ALL) {
@@ -151,7 +154,9 @@ static CUresult op_before(struct spill_opcall *op)
                 return result == CUDA_SUCCESS ? spill_perform_replay_before(&e->perform, e->open_op)
                                               : result;
             }
+            uint64_t start = spill_account_clock();
             result = spill_perform_guard_before(&e->perform, &e->dev, e->open_op);
+            spill_account_held(&e->account, SPILL_STALL_GUARDING, start);
             if (result == CUDA_SUCCESS)
                 return result;
             e->open_op = SPILL_NO_EVENT; /* fall back to the pager, which can serve any op */
@@ -169,14 +174,20 @@ static void planned_after(struct spill_engine *e, const struct spill_opcall *op,
         spill_engine_diverge(e, SPILL_REASON_FAILED_OP);
         return;
     }
-    CUresult ours = e->state == SPILL_STATE_REPLAY
-                        ? spill_perform_replay_after(&e->perform, &e->dev, k)
-                        : spill_perform_guard_after(&e->perform, &e->dev, k);
+    CUresult ours;
+    if (e->state == SPILL_STATE_REPLAY) {
+        ours = spill_perform_replay_after(&e->perform, &e->dev, k);
+    } else {
+        uint64_t start = spill_account_clock();
+        ours = spill_perform_guard_after(&e->perform, &e->dev, k);
+        spill_account_held(&e->account, SPILL_STALL_GUARDING, start);
+    }
     if (ours != CUDA_SUCCESS) {
         spill_engine_break(e, ours);
         return;
     }
     e->ops_done++;
+    e->account.ops_planned++;
     if (e->state == SPILL_STATE_REPLAY && e->ops_done == e->perform.script->op_count)
         spill_account_border(e, op->stream);
     spill_engine_advance(e);
@@ -276,6 +287,19 @@ static void finish(bool cuda_used, uint64_t hooked_calls)
     e->rec.timing = false;
     spill_engine_write_partial_trace(e);
     spill_account_finish(e, cuda_used, hooked_calls);
+    spill_stats_write(e);
+}
+
+/* As far as it has come. */
+static void report(void)
+{
+    const struct spill_engine *e = &spill_engine;
+    if (e->dev.peak_bytes == 0) {
+        spill_log(SPILL_LOG_INFO, "no memory is managed so far");
+        return;
+    }
+    spill_account_say(e);
+    spill_stats_write(e);
 }
 
 static void in_child(void)
@@ -302,6 +326,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config)
         .save = save,
         .context_end = context_end,
         .finish = finish,
+        .report = report,
         .child = in_child,
     };
     spill_engine.config = *config;

@@ -9,6 +9,7 @@
 #include "preload/base/sink.h"
 #include "profiler/access.h"
 #include "profiler/recorder.h"
+#include "replay/account.h"
 #include "replay/calibrate.h"
 #include "replay/device.h"
 #include "replay/freeorder.h"
@@ -25,27 +26,6 @@ enum spill_state {
     SPILL_STATE_RESIDENT, /* everything stays where it is: graphs hold addresses */
     SPILL_STATE_BROKEN,   /* a copy of ours failed: every op fails with that error */
     SPILL_STATE_OFF       /* the device cannot be managed */
-};
-
-enum spill_reason {
-    SPILL_REASON_OTHER_OP, /* another op, or with other buffers, than planned */
-    SPILL_REASON_OTHER_ALLOC,
-    SPILL_REASON_NEW_PIN,   /* a buffer's address was stored in device memory */
-    SPILL_REASON_MEMORY,    /* frames were needed for something else */
-    SPILL_REASON_FAILED_OP, /* the program's op itself failed */
-    SPILL_REASON_COUNT
-};
-
-struct spill_account {
-    uint64_t replayed; /* iterations */
-    uint64_t guarded;
-    uint64_t fallbacks[SPILL_REASON_COUNT];
-    uint64_t planned_peak_bytes, planned_step_ns, compute_ns;
-    uint64_t step_ns_sum, steps_timed; /* measured while replaying */
-    CUevent border_events[3];
-    uint64_t borders; /* events recorded */
-    bool border_events_made;
-    bool started_said;
 };
 
 struct spill_engine {
@@ -65,6 +45,7 @@ struct spill_engine {
     uint32_t planned_period;          /* of the iteration the planner works on */
     uint64_t planned_sum, script_sum; /* spill_border_sum of that iteration, of the active plan's */
     uint32_t planned_at;              /* record count at its border */
+    uint64_t planned_before_ns;       /* what it took, paging included; 0: not known */
     struct spill_perform perform;
     uint32_t cursor;          /* next event of the script, also while shadowing */
     uint32_t ops_done;        /* ops of this iteration so far */
@@ -122,8 +103,16 @@ void spill_engine_marked(struct spill_engine *e);
 void spill_engine_write_partial_trace(struct spill_engine *e);
 
 /* account.c */
+/* The plan of the script in force is a new one. */
+void spill_account_adopted(struct spill_engine *e);
 void spill_account_started(const struct spill_engine *e);
 void spill_account_border(struct spill_engine *e, CUstream stream);
+/* What became of the device, in one line: at exit, or as far as it has come. */
+void spill_account_say(const struct spill_engine *e);
 void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls);
+
+/* stats.c */
+/* Writes SPILLWAY_STATS, if it is set; replaces what was written before. */
+void spill_stats_write(const struct spill_engine *e);
 
 #endif

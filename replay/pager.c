@@ -244,6 +244,7 @@ CUresult spill_pager_ensure(struct spill_device *dev, const struct spill_touches
     }
     if (missing == 0)
         return CUDA_SUCCESS;
+    dev->misses++;
     if (total + dev->slab_pages > spill_device_frame_limit(dev))
         return too_small(dev, total);
     CUresult result = make_room(dev, missing);

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "preload/base/log.h"
-#include "solver/check.h"
 #include "solver/fromtrace.h"
 
 #define POLISHED_OPS 2000
@@ -39,9 +38,9 @@ static uint64_t live_pages_peak(const struct spill_iteration *it)
 static bool accepted(struct spill_planner *planner, const struct spill_problem *problem,
                      const struct spill_plan *found)
 {
-    struct spill_outcome outcome;
     char complaint[256] = "";
-    planner->status = spill_check_plan(problem, found, &outcome, complaint, sizeof(complaint));
+    planner->status =
+        spill_check_plan(problem, found, &planner->outcome, complaint, sizeof(complaint));
     if (planner->status != SPILL_OK)
         spill_log(SPILL_LOG_ERROR, "a plan failed its check and is not used: %s", complaint);
     return planner->status == SPILL_OK;

@@ -67,8 +67,10 @@ static bool see_iteration(struct spill_engine *e, uint32_t period, struct spill_
     if (SPILL_CU(cuCtxSynchronize)() != CUDA_SUCCESS ||
         spill_contents_scan_slabs(&e->dev) != CUDA_SUCCESS ||
         spill_contents_scan_buffers(&e->dev, SPILL_CONTENTS_LIMIT) != CUDA_SUCCESS ||
-        spill_pager_bring_pins(&e->dev) != CUDA_SUCCESS ||
-        spill_iteration_build(it, &e->rec, &e->dev.buffers, period) != SPILL_OK)
+        spill_pager_bring_pins(&e->dev) != CUDA_SUCCESS)
+        return false;
+    e->planned_before_ns = spill_recorder_elapsed(&e->rec, period);
+    if (spill_iteration_build(it, &e->rec, &e->dev.buffers, period) != SPILL_OK)
         return false;
     if (!e->links.measured)
         spill_calibrate(&e->dev, &e->links);
@@ -193,7 +195,10 @@ static void at_repetition(struct spill_engine *e, uint32_t period)
                   (e->rec.record_count - e->planned_at) % period == 0;
     if (!border && period == e->planned_period)
         return;
-    if (spill_planner_join(&e->planner, border ? e->config.plan_wait : 0))
+    uint64_t start = spill_account_clock();
+    bool ready = spill_planner_join(&e->planner, border ? e->config.plan_wait : 0);
+    spill_account_held(&e->account, SPILL_STALL_PLANNING, start);
+    if (ready)
         take_plan(e, border);
 }
 

@@ -47,10 +47,12 @@ static void enter_guard(struct spill_engine *e)
 
 static void enter_replay(struct spill_engine *e)
 {
+    uint64_t start = spill_account_clock();
     CUresult result = spill_perform_alias(&e->perform, &e->dev);
     e->state = SPILL_STATE_REPLAY;
     e->cursor = e->ops_done = e->stretch = 0;
     e->recording = e->rec.timing = e->shadowed = false;
+    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
     e->account.borders = 0; /* times are taken within one stretch of replayed iterations */
     if (result != CUDA_SUCCESS) {
         spill_log_once(SPILL_LOG_WARN, "mapping the plan's frames failed (%s); paging instead",
@@ -69,6 +71,7 @@ void spill_engine_give_up(struct spill_engine *e)
 /* The plan for the iteration whose border is now is ready: put it in force. */
 void spill_engine_adopt(struct spill_engine *e, struct spill_script *script)
 {
+    uint64_t start = spill_account_clock();
     if (e->perform.script != NULL)
         spill_perform_drop(&e->perform, &e->dev);
     enum spill_status status = spill_perform_place(&e->perform, &e->dev, script, e->config.verify);
@@ -89,12 +92,8 @@ void spill_engine_adopt(struct spill_engine *e, struct spill_script *script)
         spill_engine_give_up(e);
         return;
     }
-    const struct spill_plan *plan = e->perform.script->plan;
-    e->account.planned_step_ns = plan->step_ns;
-    e->account.compute_ns = plan->compute_ns;
-    e->account.planned_peak_bytes =
-        ((uint64_t)(plan->frame_count + e->dev.slab_pages) << e->dev.page_shift) +
-        e->dev.unmanaged_bytes;
+    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
+    spill_account_adopted(e);
     e->hold = e->rec.known_period = 0;
     e->script_sum = e->planned_sum;
     enter_guard(e);
@@ -110,10 +109,10 @@ void spill_engine_advance(struct spill_engine *e)
     e->cursor = e->ops_done = 0;
     e->stretch++;
     if (e->state == SPILL_STATE_REPLAY) {
-        e->account.replayed++;
+        spill_account_plan(&e->account)->replayed++;
         return;
     }
-    e->account.guarded++;
+    spill_account_plan(&e->account)->guarded++;
     if (--e->guard_left == 0)
         enter_replay(e);
 }
@@ -135,7 +134,9 @@ static void look_longer(struct spill_engine *e)
 
 void spill_engine_diverge(struct spill_engine *e, enum spill_reason reason)
 {
+    uint64_t start = spill_account_clock();
     CUresult result = spill_perform_release(&e->perform, &e->dev, e->ops_done);
+    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
     e->account.fallbacks[reason]++;
     e->open_op = SPILL_NO_EVENT;
     if (result != CUDA_SUCCESS) {
@@ -208,7 +209,9 @@ void spill_engine_shadow_hit(struct spill_engine *e)
     e->cursor = 0;
     if (e->hold > 0 || !at_border(e))
         return;
+    uint64_t start = spill_account_clock();
     CUresult result = spill_perform_settle(&e->perform, &e->dev);
+    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
     if (result == CUDA_SUCCESS)
         enter_replay(e);
     else

@@ -99,6 +99,8 @@ struct spill_sink {
     void (*context_end)(bool gone);
     /* Process exit: last line, files. No driver call is possible any more. */
     void (*finish)(bool cuda_used, uint64_t hooked_calls);
+    /* The user asks how it goes: the last line and the statistics as of now. */
+    void (*report)(void);
     /* In a child of fork: forget everything. */
     void (*child)(void);
 };

@@ -12,10 +12,14 @@
  * uploaded
  *   --log N     every N steps one more copy to the host
  *   --mark      say where each step begins, if someone listens
+ *   --ask N     in step N the process sends itself SIGUSR1, the default action of which is to end
+ * it
+ *   --handle    and handles it
  *   --build N   from step N on a kernel writes the pointer table anew in every step */
 #include <cuda_runtime.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +42,10 @@ enum {
 };
 
 static int steps = 12, layers = 8, mib = 2;
-static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every, build_at;
-static int two_streams, two_threads, mark;
+static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every, build_at,
+    ask_at;
+static int two_streams, two_threads, mark, handle;
+static volatile sig_atomic_t handled;
 
 extern "C" void spillway_iteration(void) __attribute__((weak));
 
@@ -221,6 +227,11 @@ static int every(int n, int step)
     return n != 0 && step % n == 0;
 }
 
+static void on_signal(int number)
+{
+    handled = number;
+}
+
 static void run_step(struct net *net)
 {
     pthread_t thread;
@@ -231,6 +242,8 @@ static void run_step(struct net *net)
     run_forward(net);
     if (net->step == fail_at)
         fail_once(net);
+    if (net->step == ask_at)
+        raise(SIGUSR1);
     if (net->step == hide_at)
         upload_table(net);
     if (build_at != 0 && net->step >= build_at)
@@ -261,11 +274,22 @@ static void parse(int argc, char **argv)
         int *value;
         int flag;
     } options[] = {
-        {"--steps", &steps, 0},         {"--layers", &layers, 0},       {"--mib", &mib, 0},
-        {"--eval", &eval_every, 0},     {"--small", &small_every, 0},   {"--skip", &skip_every, 0},
-        {"--grow", &grow_at, 0},        {"--fail", &fail_at, 0},        {"--hide", &hide_at, 0},
-        {"--log", &log_every, 0},       {"--build", &build_at, 0},      {"--mark", &mark, 1},
-        {"--streams", &two_streams, 1}, {"--threads", &two_threads, 1},
+        {"--steps", &steps, 0},
+        {"--layers", &layers, 0},
+        {"--mib", &mib, 0},
+        {"--eval", &eval_every, 0},
+        {"--small", &small_every, 0},
+        {"--skip", &skip_every, 0},
+        {"--grow", &grow_at, 0},
+        {"--fail", &fail_at, 0},
+        {"--hide", &hide_at, 0},
+        {"--log", &log_every, 0},
+        {"--build", &build_at, 0},
+        {"--mark", &mark, 1},
+        {"--ask", &ask_at, 0},
+        {"--handle", &handle, 1},
+        {"--streams", &two_streams, 1},
+        {"--threads", &two_threads, 1},
     };
     for (int i = 1; i < argc; i++) {
         unsigned o = 0, count = sizeof(options) / sizeof(options[0]);
@@ -285,6 +309,8 @@ int main(int argc, char **argv)
 {
     static struct net net;
     parse(argc, argv);
+    if (handle)
+        signal(SIGUSR1, on_signal);
     net.n = mib * (1 << 20) / (int)sizeof(float) * 2;
     CHECK(cudaMalloc((void **)&net.result, sizeof(float)));
     CHECK(cudaStreamCreateWithFlags(&net.side, cudaStreamNonBlocking));
@@ -310,5 +336,7 @@ int main(int argc, char **argv)
         CHECK(cudaFree(net.m[l]));
     }
     CHECK(cudaFree(net.result));
+    if (handled)
+        printf("handled\n");
     return 0;
 }
