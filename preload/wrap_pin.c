@@ -59,7 +59,7 @@ STREAM_BATCH(cuStreamBatchMemOp_ptsz)
 STREAM_BATCH(cuStreamBatchMemOp_v2)
 STREAM_BATCH(cuStreamBatchMemOp_v2_ptsz)
 
-/* --- textures and tensor maps --- */
+/* --- textures --- */
 
 CUresult cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *resource,
                            const CUDA_TEXTURE_DESC *sampling, const CUDA_RESOURCE_VIEW_DESC *view)
@@ -89,53 +89,6 @@ CUresult cuTexRefSetAddress2D_v3(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR *
 {
     spill_ask_pin(addr, SPILL_TRACE_PIN_TEXTURE);
     return SPILL_REAL(cuTexRefSetAddress2D_v3)(texture, shape, addr, pitch);
-}
-
-CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
-                                void *addr, const cuuint64_t *shape, const cuuint64_t *strides,
-                                const cuuint32_t *box, const cuuint32_t *element_strides,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
-{
-    spill_ask_pin((CUdeviceptr)addr, SPILL_TRACE_PIN_TEXTURE);
-    return SPILL_REAL(cuTensorMapEncodeTiled)(map, type, rank, addr, shape, strides, box,
-                                              element_strides, interleave, swizzle, promotion,
-                                              fill);
-}
-
-CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
-                                 void *addr, const cuuint64_t *shape, const cuuint64_t *strides,
-                                 const int *lower, const int *upper, cuuint32_t channels,
-                                 cuuint32_t pixels, const cuuint32_t *element_strides,
-                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
-{
-    spill_ask_pin((CUdeviceptr)addr, SPILL_TRACE_PIN_TEXTURE);
-    return SPILL_REAL(cuTensorMapEncodeIm2col)(map, type, rank, addr, shape, strides, lower, upper,
-                                               channels, pixels, element_strides, interleave,
-                                               swizzle, promotion, fill);
-}
-
-#if CUDA_VERSION >= 12080
-CUresult cuTensorMapEncodeIm2colWide(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
-                                     void *addr, const cuuint64_t *shape, const cuuint64_t *strides,
-                                     int lower, int upper, cuuint32_t channels, cuuint32_t pixels,
-                                     const cuuint32_t *element_strides,
-                                     CUtensorMapInterleave interleave,
-                                     CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
-                                     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
-{
-    spill_ask_pin((CUdeviceptr)addr, SPILL_TRACE_PIN_TEXTURE);
-    return SPILL_REAL(cuTensorMapEncodeIm2colWide)(map, type, rank, addr, shape, strides, lower,
-                                                   upper, channels, pixels, element_strides,
-                                                   interleave, mode, swizzle, promotion, fill);
-}
-#endif
-
-CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *addr)
-{
-    spill_ask_pin((CUdeviceptr)addr, SPILL_TRACE_PIN_TEXTURE);
-    return SPILL_REAL(cuTensorMapReplaceAddress)(map, addr);
 }
 
 /* --- other devices --- */

@@ -5,6 +5,7 @@
 
 #include "preload/base/accessmode.h"
 #include "profiler/kernels.h"
+#include "profiler/tensormaps.h"
 
 static enum spill_status touch(struct spill_bufmap *map, struct spill_touches *touches,
                                uint32_t slot, uint32_t mode)
@@ -41,6 +42,38 @@ static enum spill_status scan_words(struct spill_bufmap *map, struct spill_touch
     return status;
 }
 
+static enum spill_status touch_map(struct spill_bufmap *map, struct spill_touches *touches,
+                                   const struct spill_tensormap *tensor)
+{
+    uint32_t slot = spill_bufmap_find(map, tensor->addr);
+    return slot == SPILL_NO_BUFFER ? SPILL_OK : touch(map, touches, slot, SPILL_ACCESS_UNKNOWN);
+}
+
+/* Tensor maps in a parameter, as above. */
+static enum spill_status scan_maps(struct spill_bufmap *map, struct spill_touches *touches,
+                                   const unsigned char *data, uint64_t bytes, uint64_t offset)
+{
+    enum spill_status status = SPILL_OK;
+    for (uint64_t at = -offset & (SPILL_TENSORMAP_ALIGN - 1);
+         status == SPILL_OK && at + SPILL_TENSORMAP_BYTES <= bytes; at += SPILL_TENSORMAP_ALIGN) {
+        struct spill_tensormap *tensor = spill_tensormaps_find(data + at);
+        if (tensor == NULL)
+            continue;
+        spill_tensormaps_settle(tensor);
+        status = touch_map(map, touches, tensor);
+    }
+    return status;
+}
+
+static enum spill_status scan_param(struct spill_bufmap *map, struct spill_touches *touches,
+                                    const unsigned char *data, uint64_t bytes, uint64_t offset)
+{
+    enum spill_status status = scan_words(map, touches, data, bytes, offset);
+    if (status == SPILL_OK && spill_tensormaps_count > 0 && bytes >= SPILL_TENSORMAP_BYTES)
+        status = scan_maps(map, touches, data, bytes, offset);
+    return status;
+}
+
 static enum spill_status scan_everything(struct spill_bufmap *map, struct spill_touches *touches)
 {
     enum spill_status status = SPILL_OK;
@@ -65,7 +98,7 @@ static enum spill_status scan_extra(struct spill_bufmap *map, struct spill_touch
         else
             return scan_everything(map, touches); /* a mark we do not know */
     }
-    return block == NULL ? SPILL_OK : scan_words(map, touches, block, bytes, 0);
+    return block == NULL ? SPILL_OK : scan_param(map, touches, block, bytes, 0);
 }
 
 static enum spill_status scan_kernel(struct spill_bufmap *map, const struct spill_opcall *op,
@@ -78,7 +111,7 @@ static enum spill_status scan_kernel(struct spill_bufmap *map, const struct spil
         return scan_everything(map, touches);
     enum spill_status status = SPILL_OK;
     for (uint32_t i = 0; status == SPILL_OK && i < kernel->param_count; i++)
-        status = scan_words(map, touches, op->params[i], kernel->params[i].bytes,
+        status = scan_param(map, touches, op->params[i], kernel->params[i].bytes,
                             kernel->params[i].offset);
     return status;
 }
@@ -108,13 +141,23 @@ enum spill_status spill_access_scan(struct spill_bufmap *map, const struct spill
 }
 
 void spill_access_stored(struct spill_bufmap *map, const void *data, uint64_t bytes,
-                         void (*found)(void *arg, uint32_t slot), void *arg)
+                         uint64_t maps_every, void (*found)(void *arg, uint32_t slot), void *arg)
 {
     const unsigned char *at = data;
     uint64_t word;
     for (uint64_t i = 0; i + sizeof(word) <= bytes; i += sizeof(word)) {
         memcpy(&word, at + i, sizeof(word));
         uint32_t slot = spill_bufmap_find(map, word);
+        if (slot != SPILL_NO_BUFFER)
+            found(arg, slot);
+    }
+    for (uint64_t i = 0; spill_tensormaps_count > 0 && i + SPILL_TENSORMAP_BYTES <= bytes;
+         i += maps_every) {
+        struct spill_tensormap *tensor = spill_tensormaps_find(at + i);
+        if (tensor == NULL)
+            continue;
+        spill_tensormaps_settle(tensor);
+        uint32_t slot = spill_bufmap_find(map, tensor->addr);
         if (slot != SPILL_NO_BUFFER)
             found(arg, slot);
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which managed buffers an op touches: the conservative pointer scan. Every aligned 8-byte word of
- * every kernel parameter, structs included, at every launch; the addresses that copies and memsets
- * name. A word that happens to look like an address of ours costs memory, never correctness. */
+ * every kernel parameter, structs included, at every launch, and every tensor map in them; the
+ * addresses that copies and memsets name. A word that happens to look like an address of ours costs
+ * memory, never correctness. */
 #ifndef SPILL_ACCESS_H
 #define SPILL_ACCESS_H
 
@@ -28,9 +29,10 @@ struct spill_touches {
 enum spill_status spill_access_scan(struct spill_bufmap *map, const struct spill_opcall *op,
                                     struct spill_touches *touches);
 
-/* Calls FOUND for every managed buffer whose address stands in the BYTES at DATA (what is being
- * copied to the device, or was read from it): it may be reached without any kernel naming it. */
+/* Calls FOUND for every managed buffer whose address, or a tensor map of it, stands in the BYTES at
+ * DATA (what is being copied to the device, or was read from it): it may be reached without any
+ * kernel naming it. Tensor maps begin at multiples of MAPS_EVERY bytes. */
 void spill_access_stored(struct spill_bufmap *map, const void *data, uint64_t bytes,
-                         void (*found)(void *arg, uint32_t slot), void *arg);
+                         uint64_t maps_every, void (*found)(void *arg, uint32_t slot), void *arg);
 
 #endif

@@ -4,6 +4,7 @@
 #include "preload/base/log.h"
 #include "preload/base/trace.h"
 #include "profiler/access.h"
+#include "profiler/tensormaps.h"
 
 static void pin(void *arg, uint32_t slot)
 {
@@ -24,7 +25,8 @@ static CUresult scan_page(struct spill_device *dev, uint32_t page, char *bounce)
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuStreamSynchronize)(dev->out_stream);
     if (result == CUDA_SUCCESS)
-        spill_access_stored(&dev->buffers, bounce, dev->page_bytes, pin, dev);
+        spill_access_stored(&dev->buffers, bounce, dev->page_bytes, SPILL_TENSORMAP_ALIGN, pin,
+                            dev);
     return result;
 }
 
@@ -56,4 +58,36 @@ CUresult spill_contents_scan_slabs(struct spill_device *dev)
 CUresult spill_contents_scan_buffers(struct spill_device *dev, uint64_t limit)
 {
     return scan(dev, limit, false);
+}
+
+/* Next to last to be evicted: only what an op is about to use is kept longer. */
+static void keep_unsettled(void *arg, struct spill_tensormap *tensor)
+{
+    struct spill_device *dev = arg;
+    uint32_t slot = spill_bufmap_find(&dev->buffers, tensor->addr);
+    if (slot == SPILL_NO_BUFFER || dev->op_number == 0)
+        return;
+    const struct spill_buf *buf = &dev->buffers.bufs[slot];
+    for (uint32_t p = buf->first_page; p < buf->first_page + buf->page_count; p++)
+        if (dev->pages[p].last_use < dev->op_number)
+            dev->pages[p].last_use = dev->op_number - 1;
+}
+
+void spill_contents_keep_unsettled(struct spill_device *dev)
+{
+    spill_tensormaps_each(keep_unsettled, dev);
+}
+
+static void pin_unsettled(void *arg, struct spill_tensormap *tensor)
+{
+    struct spill_device *dev = arg;
+    uint32_t slot = spill_bufmap_find(&dev->buffers, tensor->addr);
+    if (slot != SPILL_NO_BUFFER)
+        pin(dev, slot);
+    spill_tensormaps_settle(tensor);
+}
+
+void spill_contents_pin_unsettled(struct spill_device *dev)
+{
+    spill_tensormaps_each(pin_unsettled, dev);
 }

@@ -16,4 +16,9 @@ CUresult spill_contents_scan_slabs(struct spill_device *dev);
  * the first page is paged out. */
 CUresult spill_contents_scan_buffers(struct spill_device *dev, uint64_t limit);
 
+/* Tensor maps that no launch carried yet: a map may lie where no launch ever shows it. Their
+ * buffers are evicted last; those that an iteration's launches did not carry are pinned. */
+void spill_contents_keep_unsettled(struct spill_device *dev);
+void spill_contents_pin_unsettled(struct spill_device *dev);
+
 #endif

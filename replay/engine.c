@@ -7,6 +7,7 @@
 #include "preload/base/log.h"
 #include "preload/base/trace.h"
 #include "profiler/kernels.h"
+#include "profiler/tensormaps.h"
 
 struct spill_engine spill_engine;
 
@@ -70,6 +71,27 @@ static void pin_address(CUdeviceptr addr, enum spill_trace_pin reason)
     pin_buffer(e, slot, reason);
 }
 
+static bool tensor_map(const void *map, CUdeviceptr addr)
+{
+    struct spill_engine *e = &spill_engine;
+    uint32_t slot = SPILL_NO_BUFFER, unsettled = spill_tensormaps_unsettled;
+    if (e->state != SPILL_STATE_NEW && e->state != SPILL_STATE_OFF)
+        slot = spill_bufmap_find(&e->dev.buffers, addr);
+    if (slot == SPILL_NO_BUFFER)
+        return true;
+    if (!spill_tensormaps_note(map, addr))
+        return false;
+    if (e->state == SPILL_STATE_OBSERVE && spill_tensormaps_unsettled > unsettled) {
+        /* Where a first use would not be seen it is better there already. If it does not fit, it is
+         * brought in when a launch names it, or the kernel faults. */
+        struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
+        struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
+        e->dev.op_number++;
+        (void)spill_pager_ensure(&e->dev, &one);
+    }
+    return true;
+}
+
 /* SPILLWAY_PIN names this kernel: what it touches stays. */
 static void pin_touched(struct spill_engine *e, const struct spill_opcall *op)
 {
@@ -96,7 +118,7 @@ static void pin_sources(struct spill_engine *e, const struct spill_opcall *op)
     if (op->host_source != NULL && op->host_bytes > skip &&
         (all || op->host_bytes <= SPILL_HOST_SOURCE_MAX))
         spill_access_stored(&e->dev.buffers, (const char *)op->host_source + skip,
-                            op->host_bytes - skip, pin_stored, e);
+                            op->host_bytes - skip, sizeof(uint64_t), pin_stored, e);
 }
 
 static bool shadow_matches(struct spill_engine *e, const struct spill_opcall *op)
@@ -319,6 +341,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config)
         .mark = mark,
         .find = spill_engine_find,
         .pin = pin_address,
+        .tensor_map = tensor_map,
         .device = managed_device,
         .memory = memory_view,
         .stream_end = stream_end,

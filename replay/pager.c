@@ -105,6 +105,7 @@ static CUresult make_room(struct spill_device *dev, uint32_t want)
             result = spill_contents_scan_buffers(dev, SPILL_CONTENTS_LIMIT);
         if (result != CUDA_SUCCESS)
             return result;
+        spill_contents_keep_unsettled(dev);
         drained = true;
         uint64_t oldest = oldest_use(dev);
         if (oldest == UINT64_MAX)

@@ -64,6 +64,7 @@ void spill_engine_write_partial_trace(struct spill_engine *e)
 /* The last PERIOD records as an iteration, with all that a trace says. */
 static bool see_iteration(struct spill_engine *e, uint32_t period, struct spill_iteration *it)
 {
+    spill_contents_pin_unsettled(&e->dev);
     if (SPILL_CU(cuCtxSynchronize)() != CUDA_SUCCESS ||
         spill_contents_scan_slabs(&e->dev) != CUDA_SUCCESS ||
         spill_contents_scan_buffers(&e->dev, SPILL_CONTENTS_LIMIT) != CUDA_SUCCESS ||

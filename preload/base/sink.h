@@ -85,6 +85,9 @@ struct spill_sink {
     bool (*find)(CUdeviceptr addr, struct spill_found *found);
     /* The buffer of ADDR, if it is managed, stays resident from now on. */
     void (*pin)(CUdeviceptr addr, enum spill_trace_pin reason);
+    /* The program encoded MAP, a CUtensorMap, for the tensor at ADDR. False: its use will not be
+     * seen. */
+    bool (*tensor_map)(const void *map, CUdeviceptr addr);
     /* Whose memory is managed; false: nobody's yet, or no longer. */
     bool (*device)(CUcontext *context, CUdevice *ordinal);
     /* What the program may occupy and how much of it is left; false: ask the driver. */

@@ -78,6 +78,15 @@ static void on_pin(CUdeviceptr addr, enum spill_trace_pin reason)
     recsink_counts.others++;
 }
 
+/* What it cannot remember is pinned. */
+static bool on_tensor_map(const void *map, CUdeviceptr addr)
+{
+    (void)map;
+    recsink_counts.mapped = addr;
+    recsink_counts.others++;
+    return false;
+}
+
 static bool on_device(CUcontext *context, CUdevice *ordinal)
 {
     recsink_counts.others++;
@@ -127,6 +136,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config)
         .synchronized = on_stream,
         .find = on_find,
         .pin = on_pin,
+        .tensor_map = on_tensor_map,
         .device = on_device,
         .memory = on_memory,
         .stream_end = on_stream,

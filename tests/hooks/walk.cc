@@ -20,7 +20,7 @@ extern "C" {
 #include "tests/hooks/recsink.h"
 }
 
-enum hook_class { LOOKUP, ALLOC, FREE, QUERY, REFUSE, PIN, COPY, SET, LAUNCH, GRAPH, SYNC, MODULE, CONTEXT };
+enum hook_class { LOOKUP, ALLOC, FREE, QUERY, REFUSE, PIN, MAP, COPY, SET, LAUNCH, GRAPH, SYNC, MODULE, CONTEXT };
 
 /* The driver's declaration and the row's type must agree, or this does not compile. */
 extern "C" {
@@ -152,6 +152,10 @@ void caller<CUresult(A...)>::run(const char *name, const char *route, void *addr
         bool by_list = std::strstr(name, "Batch") != nullptr || std::strstr(name, "cuTexObject") != nullptr;
         if (group == PIN && !by_list && counts->pinned == 0)
             fail("%s by %s: nothing pinned", name, route);
+        if (group == MAP && (counts->mapped != (result == 0 ? counts->pinned : 0) ||
+                             (counts->mapped != 0) != (result == 0)))
+            fail("%s by %s: tensor map of %llx, pinned %llx", name, route,
+                 (unsigned long long)counts->mapped, (unsigned long long)counts->pinned);
         if (group != REFUSE || by_list)
             continue;
         /* Once more, with every address managed: refused, and the driver not asked. */

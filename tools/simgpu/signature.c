@@ -196,8 +196,10 @@ static bool read_parameters(struct simgpu_function *f, Dwarf_Die *die)
             if (f->count == SIMGPU_MAX_PARAMS || !type_die(&child, &type))
                 return false;
             types[f->count] = type_of(&type, 0);
-            if (types[f->count++] == NULL)
+            /* The call below aligns what goes to the stack to 16 bytes. */
+            if (types[f->count] == NULL || types[f->count]->alignment > 16)
                 return false;
+            f->count++;
         } while (dwarf_siblingof(&child, &child) == 0);
     }
     f->types = calloc(f->count + 1, sizeof *f->types);
