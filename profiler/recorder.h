@@ -103,7 +103,9 @@ void spill_recorder_op_end(struct spill_recorder *rec, const struct spill_opcall
 enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct spill_bufmap *map,
                                        uint32_t slot, bool freed);
 
-/* Waits for the ops of the records [first, last) and reads their durations. */
+/* Waits for the ops of the records [first, last) and reads their durations. Where ops of several
+ * streams overlap, the time counts for the one that ends first, and only what it takes longer for
+ * the other: durations add up to the time in which any op was under way. */
 enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t first, uint32_t last);
 
 /* Time on the device from the end of the last op that is PERIOD records old to the end of the last
