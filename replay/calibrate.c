@@ -92,9 +92,9 @@ static unsigned find_pages(struct bench *b)
 void spill_calibrate(struct spill_device *dev, struct spill_links *links)
 {
     struct bench b = {.dev = dev};
-    links->measured = true; /* once, whatever comes of it */
     if (find_pages(&b) < 2)
-        return;
+        return;             /* a loop over small buffers at the program's start: later */
+    links->measured = true; /* once, whatever comes of it */
     b.host[0] = spill_hostpool_take(&dev->host);
     b.host[1] = spill_hostpool_take(&dev->host);
     if (b.host[0] != NULL && b.host[1] != NULL && !dev->host.pin_refused) {

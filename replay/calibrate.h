@@ -13,8 +13,8 @@ struct spill_links {
 };
 
 /* Fills LINKS by copying a few resident pages to pinned host memory and back (their contents stay
- * what they are). The device must be idle. Without two resident pages or pinned memory: left
- * unmeasured. */
+ * what they are). The device must be idle. Without two resident pages LINKS is left as it is, to be
+ * tried again; without pinned memory nothing is known, for good. */
 void spill_calibrate(struct spill_device *dev, struct spill_links *links);
 
 #endif
