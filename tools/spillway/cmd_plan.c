@@ -158,7 +158,7 @@ static uint32_t solve_compare(const struct request *request, const struct spill_
     uint32_t count = 0, of = 1;
     while (of < ROOM && spill_method_at(of - 1) != NULL)
         of++;
-    struct spill_progress progress = spill_progress_begin("methods", of);
+    spill_progress_begin("planning by each method", of);
     for (; count < of; count++) {
         const char *method = count == 0 ? "ours" : spill_method_at(count - 1)->name;
         if (spill_planrow_solve(trace, request->gpu, request->host, method, &rows[count]) !=
@@ -169,9 +169,9 @@ static uint32_t solve_compare(const struct request *request, const struct spill_
         /* The bound is the problem's, whichever method found it. */
         if (rows[count].fits && rows[0].fits)
             rows[count].bound_ns = rows[0].bound_ns;
-        spill_progress_step(&progress);
+        spill_progress_step();
     }
-    spill_progress_end(&progress);
+    spill_progress_end();
     return count;
 }
 
@@ -234,8 +234,11 @@ static int answer(const struct request *request, const struct spill_trace *trace
         count = solve_compare(request, trace, rows);
     else if (request->question == CURVE && least.gpu_bytes != UINT64_MAX)
         count = solve_curve(request, trace, &least, rows);
-    else
+    else {
+        spill_progress_begin("planning", 0);
         count = solve_one(request, trace, &rows[0]);
+        spill_progress_end();
+    }
     if (count == 0)
         return SPILL_EXIT_FILE;
     bool any = false;

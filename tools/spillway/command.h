@@ -19,6 +19,11 @@ struct spill_command {
     int (*run)(int argc, char **argv); /* argv[0] is "spillway NAME"; returns the exit status */
 };
 
+extern const struct spill_command spill_command_check;
+extern const struct spill_command spill_command_diff;
+extern const struct spill_command spill_command_doctor;
+extern const struct spill_command spill_command_dump;
+extern const struct spill_command spill_command_env;
 extern const struct spill_command spill_command_plan;
 extern const struct spill_command spill_command_profile;
 extern const struct spill_command spill_command_report;

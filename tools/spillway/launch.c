@@ -7,66 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "preload/base/log.h"
 #include "tools/spillway/command.h"
 #include "tools/spillway/elfcheck.h"
-
-static const char library[] = "libspillway.so";
-
-/* Fills PATH with the file that execvp would run. 0, or the errno it would fail with. */
-static int find_program(const char *name, char path[PATH_MAX])
-{
-    struct stat st;
-    int worst = ENOENT;
-    const char *dirs = strchr(name, '/') != NULL ? "" : getenv("PATH");
-    if (*name == '\0')
-        return ENOENT;
-    if (dirs == NULL)
-        dirs = "/bin:/usr/bin";
-    for (;;) {
-        size_t len = strcspn(dirs, ":");
-        const char *slash = strchr(name, '/') != NULL ? "" : len > 0 ? "/" : "./";
-        int n = snprintf(path, PATH_MAX, "%.*s%s%s", (int)len, dirs, slash, name);
-        if (n > 0 && n < PATH_MAX && stat(path, &st) == 0) {
-            if (S_ISREG(st.st_mode) && access(path, X_OK) == 0)
-                return 0;
-            worst = S_ISDIR(st.st_mode) ? EISDIR : EACCES;
-        }
-        if (dirs[len] == '\0')
-            return worst;
-        dirs += len + 1;
-    }
-}
-
-/* Finds the library: beside this executable (a build folder), else in ../lib/spillway (installed).
- * Fills DIR with the folder that holds it. */
-static bool find_library(char dir[PATH_MAX])
-{
-    static const char *const places[] = {"", "/../lib/spillway"};
-    char self[PATH_MAX], place[PATH_MAX + 32], file[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (n <= 0) {
-        spill_log(SPILL_LOG_ERROR, "cannot tell where this executable lies: %s", strerror(errno));
-        return false;
-    }
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(place, sizeof(place), "%s%s", self, places[i]);
-        if (realpath(place, dir) == NULL)
-            continue;
-        snprintf(file, sizeof(file), "%s/%s", dir, library);
-        if (access(file, R_OK) == 0)
-            return true;
-    }
-    spill_log(SPILL_LOG_ERROR,
-              "%s is neither in %s nor in %s/../lib/spillway: build or install spillway again",
-              library, self, self);
-    return false;
-}
+#include "tools/spillway/locate.h"
 
 /* ITEM, then those words of the variable NAME that are not ITEM itself. */
 static bool prepend(const char *name, const char *item, const char *separators, char joint)
@@ -90,20 +35,21 @@ static bool prepend(const char *name, const char *item, const char *separators, 
 
 /* ld.so splits LD_PRELOAD at spaces and colons, LD_LIBRARY_PATH at colons and semicolons; neither
  * can quote. A folder with a space is therefore searched, not named. */
-static bool preload(const char *dir)
+bool spill_launch_preload(const char *dir)
 {
     char path[PATH_MAX + 32];
     if (strpbrk(dir, ":;") != NULL) {
         spill_log(SPILL_LOG_ERROR,
                   "%s cannot be preloaded from %s: the loader splits names at ':' and ';'; move it",
-                  library, dir);
+                  spill_locate_library_name, dir);
         return false;
     }
     if (strchr(dir, ' ') == NULL) {
-        snprintf(path, sizeof(path), "%s/%s", dir, library);
+        snprintf(path, sizeof(path), "%s/%s", dir, spill_locate_library_name);
         return prepend("LD_PRELOAD", path, " :", ':');
     }
-    return prepend("LD_LIBRARY_PATH", dir, ":;", ':') && prepend("LD_PRELOAD", library, " :", ':');
+    return prepend("LD_LIBRARY_PATH", dir, ":;", ':') &&
+           prepend("LD_PRELOAD", spill_locate_library_name, " :", ':');
 }
 
 static bool set_number(const char *name, uint64_t value)
@@ -152,15 +98,15 @@ int spill_launch_failed(const struct spill_launch *launch, int error)
 int spill_launch_prepare(const struct spill_launch *launch)
 {
     char path[PATH_MAX], dir[PATH_MAX];
-    int error = find_program(launch->argv[0], path);
+    int error = spill_locate_program(launch->argv[0], path);
     if (error != 0)
         return spill_launch_failed(launch, error);
-    if (!find_library(dir))
+    if (!spill_locate_library(dir))
         return SPILL_EXIT_NOT_FOUND;
     if (!launch->skip_driver_check && !driver_present())
         return SPILL_EXIT_NO_DRIVER;
     spill_elfcheck_warn(path);
-    if (!preload(dir))
+    if (!spill_launch_preload(dir))
         return SPILL_EXIT_NOT_FOUND;
     if (!set_environment(launch)) {
         spill_log(SPILL_LOG_ERROR, "cannot set the program's environment");

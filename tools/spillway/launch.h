@@ -29,6 +29,10 @@ struct spill_launch {
  * the exit status after the reason was printed. */
 int spill_launch_prepare(const struct spill_launch *launch);
 
+/* Puts the library in DIR into this process's LD_PRELOAD. False, after one line, if that cannot be
+ * done from there. */
+bool spill_launch_preload(const char *dir);
+
 /* The exit status for a program that could not be executed for reason ERROR (an errno), which it
  * prints. */
 int spill_launch_failed(const struct spill_launch *launch, int error);

@@ -8,10 +8,9 @@
 #include "tools/spillway/command.h"
 
 static const struct spill_command *const commands[] = {
-    &spill_command_run,
-    &spill_command_profile,
-    &spill_command_report,
-    &spill_command_plan,
+    &spill_command_run,  &spill_command_profile, &spill_command_report,
+    &spill_command_plan, &spill_command_check,   &spill_command_dump,
+    &spill_command_diff, &spill_command_env,     &spill_command_doctor,
 };
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 

@@ -32,12 +32,12 @@ uint32_t spill_plancurve_solve(const struct spill_trace *trace, uint64_t host_by
     uint64_t gpu[SPILL_PLANCURVE_MOST];
     uint32_t count =
         choose(trace, least->gpu_bytes, whole->peak_bytes, points, extra, extra_count, gpu);
-    struct spill_progress progress = spill_progress_begin("plans", count);
+    spill_progress_begin("planning", count);
     for (uint32_t i = 0; i < count; i++) {
         if (spill_planrow_solve(trace, gpu[i], host_bytes, method, &rows[i]) != SPILL_OK)
             count = 0;
-        spill_progress_step(&progress);
+        spill_progress_step();
     }
-    spill_progress_end(&progress);
+    spill_progress_end();
     return count;
 }

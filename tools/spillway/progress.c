@@ -1,29 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/spillway/progress.h"
 
-#include <stdbool.h>
-#include <stdio.h>
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-static bool shown(const struct spill_progress *progress)
+#include "preload/base/fmt.h"
+
+static const char *doing;
+static volatile unsigned seconds, all, ready;
+
+static void say(const char *text, size_t len)
 {
-    return isatty(STDERR_FILENO) && time(NULL) - progress->since >= 1;
+    ssize_t n = write(STDERR_FILENO, text, len);
+    (void)n; /* what could be done about it? */
 }
 
-struct spill_progress spill_progress_begin(const char *what, uint32_t of)
+static void tick(int number)
 {
-    return (struct spill_progress){what, time(NULL), 0, of};
+    char line[160];
+    int saved = errno;
+    (void)number;
+    seconds++;
+    size_t len = spill_fmt(line, sizeof(line), "\rspillway: %s", doing);
+    if (all > 0)
+        len += spill_fmt(line + len, sizeof(line) - len, ", %u of %u", ready, all);
+    len += spill_fmt(line + len, sizeof(line) - len, ", %u s ", seconds);
+    say(line, len);
+    errno = saved;
 }
 
-void spill_progress_step(struct spill_progress *progress)
+static void set_timer(time_t interval)
 {
-    progress->done++;
-    if (shown(progress))
-        fprintf(stderr, "\rspillway: %u of %u %s ", progress->done, progress->of, progress->what);
+    struct itimerval every = {{interval, 0}, {interval, 0}};
+    (void)setitimer(ITIMER_REAL, &every, NULL);
 }
 
-void spill_progress_end(struct spill_progress *progress)
+void spill_progress_begin(const char *what, unsigned of)
 {
-    if (shown(progress))
-        fputs("\r\033[K", stderr);
+    struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
+    doing = what;
+    seconds = 0;
+    ready = 0;
+    all = of;
+    if (!isatty(STDERR_FILENO) || sigaction(SIGALRM, &action, NULL) != 0)
+        return;
+    set_timer(1);
+}
+
+void spill_progress_step(void)
+{
+    ready++;
+}
+
+void spill_progress_end(void)
+{
+    static const char clear[] = "\r\033[K";
+    if (doing == NULL)
+        return;
+    set_timer(0);
+    if (seconds > 0)
+        say(clear, sizeof(clear) - 1);
+    (void)signal(SIGALRM, SIG_DFL);
+    doing = NULL;
 }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long work says how far it is: a line that comes after a second and goes in the end, for people at
- * a terminal only. */
+/* A line on the terminal for what takes over a second; nothing where stderr is no terminal. */
 #ifndef SPILL_PROGRESS_H
 #define SPILL_PROGRESS_H
 
-#include <stdint.h>
-#include <time.h>
-
-struct spill_progress {
-    const char *what; /* "plans" */
-    time_t since;
-    uint32_t done, of;
-};
-
-struct spill_progress spill_progress_begin(const char *what, uint32_t of);
+/* From now on until spill_progress_end, once a second: "spillway: WHAT, 3 of 20, 5 s". OF 0: steps
+ * are not counted. WHAT must live as long. Uses SIGALRM; one at a time. */
+void spill_progress_begin(const char *what, unsigned of);
 /* One more is done. */
-void spill_progress_step(struct spill_progress *progress);
-/* Takes the line away, however far the work came. */
-void spill_progress_end(struct spill_progress *progress);
+void spill_progress_step(void);
+/* Ends it and takes the line away. */
+void spill_progress_end(void);
 
 #endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spillway check: is a trace sound, and is there a plan that keeps a budget? */
+#include <stdlib.h>
+
+#include "preload/base/log.h"
+#include "profiler/tracefile.h"
+#include "tools/spillway/command.h"
+#include "tools/spillway/loadtrace.h"
+#include "tools/spillway/options.h"
+#include "tools/spillway/outfile.h"
+#include "tools/spillway/outoptions.h"
+#include "tools/spillway/progress.h"
+#include "tools/spillway/tracecheck.h"
+
+struct request {
+    const char *path;
+    struct spill_outoptions out;
+    struct spill_outoptions_budgets budgets;
+    bool json;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct request *request = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->budgets;
+        state->child_inputs[1] = &request->json;
+        state->child_inputs[2] = &request->out;
+        return 0;
+    case ARGP_KEY_ARG:
+        request->path = spill_options_only_trace(request->path, arg);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        spill_log(SPILL_LOG_ERROR, "which trace? Try 'spillway check --help'");
+        exit(SPILL_EXIT_USAGE);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char doc[] =
+    "Examine a trace: whether it is whole and free of contradictions, whether it is good to plan "
+    "from, and whether a plan keeps within the budgets. Each finding is a line, with its cure.\v"
+    "Examples:\n"
+    "  spillway check train.trace\n"
+    "  spillway check train.trace --gpu-mem 8GiB --host-mem 64GiB\n"
+    "  spillway check train.trace --format json | jq -r .worst\n\n"
+    "Exit status: 0 no problem (there may be warnings); 1 a problem, such as no plan within the "
+    "budgets; 2 TRACE cannot be read, or FILE not written; 64 wrong usage.";
+
+static const struct argp_child children[] = {{&spill_outoptions_budgets_argp, 0, NULL, 0},
+                                             {&spill_outoptions_format_argp, 0, NULL, 0},
+                                             {&spill_outoptions_argp, 0, NULL, 0},
+                                             {&spill_options_help_argp, 0, NULL, 0},
+                                             {NULL, 0, NULL, 0}};
+static const struct argp argp = {NULL, parse, "TRACE", doc, children, NULL, NULL};
+
+static int check(int argc, char **argv)
+{
+    struct request request = {.path = NULL};
+    struct spill_findings found = {NULL, 0, false};
+    struct spill_outfile file;
+    int status = spill_options_parse(&argp, argc, argv, &request);
+    if (status != 0)
+        return status;
+    struct spill_trace *trace = spill_loadtrace(request.path);
+    if (trace == NULL)
+        return SPILL_EXIT_FILE;
+    uint64_t gpu = request.budgets.gpu;
+    if (gpu == 0)
+        gpu = trace->gpu_budget != 0 ? trace->gpu_budget : trace->gpu_bytes;
+    spill_tracecheck_trace(trace, &found);
+    spill_progress_begin("planning", 0);
+    spill_tracecheck_plan(trace, gpu, request.budgets.host != 0 ? request.budgets.host : UINT64_MAX,
+                          &found);
+    spill_progress_end();
+    bool done = spill_outfile_open(&file, request.out.path, request.out.force) &&
+                spill_outfile_close(&file, request.json ? spill_finding_json(&found, file.out)
+                                                        : spill_finding_print(&found, file.out));
+    if (!done)
+        status = SPILL_EXIT_FILE;
+    else if (spill_finding_worst(&found) == SPILL_FINDING_BAD)
+        status = SPILL_EXIT_PROBLEM;
+    spill_finding_free(&found);
+    spill_tracefile_free(trace);
+    return status;
+}
+
+const struct spill_command spill_command_check = {
+    "check", "say whether a trace is sound, and can be planned for", check};
