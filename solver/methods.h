@@ -26,7 +26,7 @@ struct spill_method {
     spill_chooser *choose;
 };
 
-/* The method of that name, NULL when there is none. "ours" is not in the table. */
+/* The method of that name, NULL when there is none. "ours" and "exact" are not in the table. */
 const struct spill_method *spill_method_find(const char *name);
 /* The i-th method; NULL after the last. */
 const struct spill_method *spill_method_at(uint32_t index);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "solver/arena.h"
+#include "solver/exact.h"
 #include "solver/job.h"
 #include "solver/search.h"
 
@@ -52,15 +53,17 @@ static struct spill_plan *keep_plan(const struct spill_plan *from, const struct 
     return plan;
 }
 
-static enum spill_status solve(struct spill_job *job, uint32_t effort, struct spill_plan **plan,
-                               struct spill_solve_obstacle *obstacle)
+static enum spill_status solve(struct spill_job *job, const struct spill_solve_options *options,
+                               struct spill_plan **plan, struct spill_solve_obstacle *obstacle)
 {
     const struct spill_prep *prep = job->prep;
     uint32_t frames = prep->least[prep->widest_op];
     enum spill_status status = SPILL_OK;
 
-    if (prep->budget_pages >= frames)
-        status = spill_search(job, effort);
+    if (options->method != NULL && strcmp(options->method, "exact") == 0)
+        status = spill_exact_search(job);
+    else if (prep->budget_pages >= frames)
+        status = spill_search(job, options->effort);
     if (status == SPILL_ERR_INFEASIBLE) /* the greedy choice filled the host: try the last resort */
         status = SPILL_OK;
     if (status == SPILL_OK && !job->found && job->ours) {
@@ -86,14 +89,16 @@ enum spill_status spill_solve(const struct spill_problem *problem,
                               const struct spill_solve_options *options, struct spill_plan **plan,
                               struct spill_solve_obstacle *obstacle)
 {
+    const struct spill_solve_options none = {NULL, 0};
     struct spill_arena arena = {0};
     struct spill_prep prep;
     struct spill_job job;
     enum spill_status status = spill_job_open(&job, &prep, problem, &arena);
 
-    job.ours = true;
-    if (options != NULL && options->method != NULL && strcmp(options->method, "ours") != 0) {
-        job.ours = false;
+    if (options == NULL)
+        options = &none;
+    job.ours = options->method == NULL || strcmp(options->method, "ours") == 0;
+    if (!job.ours && strcmp(options->method, "exact") != 0) {
         job.method = spill_method_find(options->method);
         if (job.method == NULL)
             status = SPILL_ERR_NOT_FOUND;
@@ -101,7 +106,7 @@ enum spill_status spill_solve(const struct spill_problem *problem,
             job.recall = job.method->recall;
     }
     if (status == SPILL_OK)
-        status = solve(&job, options != NULL ? options->effort : 0, plan, obstacle);
+        status = solve(&job, options, plan, obstacle);
     spill_arena_free(&arena);
     return status;
 }

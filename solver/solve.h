@@ -11,8 +11,10 @@
 #include "solver/problem.h"
 
 struct spill_solve_options {
-    const char *method; /* NULL or "ours": the default; other names in solver/methods.h */
-    uint32_t effort;    /* rounds of improvement after the first plan; 0 = first plan only */
+    const char
+        *method;     /* NULL or "ours": the default; "exact": see solver/exact.h; other names in */
+                     /* solver/methods.h */
+    uint32_t effort; /* rounds of improvement after the first plan; 0 = first plan only */
 };
 
 /* Why no plan exists, for one clear line to the user. */
@@ -23,7 +25,8 @@ struct spill_solve_obstacle {
 
 /* Solves PROBLEM. On success *PLAN is a new plan (free it with spill_plan_free) that the checker
  * accepts. SPILL_ERR_INFEASIBLE: no plan keeps within the budgets; OBSTACLE (may be NULL) says why.
- * SPILL_ERR_INVAL: PROBLEM is malformed. SPILL_ERR_NOMEM. */
+ * SPILL_ERR_INVAL: PROBLEM is malformed. SPILL_ERR_NOT_FOUND: there is no such method.
+ * SPILL_ERR_UNSUPPORTED: too large a problem for the exact method. SPILL_ERR_NOMEM. */
 enum spill_status spill_solve(const struct spill_problem *problem,
                               const struct spill_solve_options *options, struct spill_plan **plan,
                               struct spill_solve_obstacle *obstacle);

@@ -20,6 +20,7 @@ header stdlib.h libc6-dev
 command_ make make
 command_ clang++ clang
 command_ jq jq
+command_ cbc coinor-cbc
 command_ python3 python3
 header uthash.h uthash-dev
 header elfutils/libdw.h libdw-dev

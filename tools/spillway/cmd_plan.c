@@ -36,7 +36,9 @@ static const struct argp_option table[] = {
     {"host-mem", KEY_HOST_MEM, "SIZE", 0,
      "Pinned host memory to plan for (default: as much as it takes)", 1},
     {"method", KEY_METHOD, "NAME", 0,
-     "Plan as another system would: a name in the table of --compare", 1},
+     "Plan as another system would: a name in the table of --compare; or exact, which proves the "
+     "optimum of a small problem",
+     1},
     {"compare", KEY_COMPARE, NULL, 0, "All methods in one table", 2},
     {"curve", KEY_CURVE, NULL, 0,
      "Step time for 20 budgets, from the smallest possible one to all the memory needed", 2},
@@ -60,8 +62,8 @@ static enum format find_format(const char *name)
 
 static const char *find_method(const char *name)
 {
-    char list[512] = "ours";
-    if (strcmp(name, "ours") == 0 || spill_method_find(name) != NULL)
+    char list[512] = "ours, exact";
+    if (strcmp(name, "ours") == 0 || strcmp(name, "exact") == 0 || spill_method_find(name) != NULL)
         return name;
     for (uint32_t i = 0; spill_method_at(i) != NULL; i++) {
         size_t used = strlen(list);
@@ -208,7 +210,8 @@ static bool write_answer(const struct request *request, const struct spill_trace
     return spill_outfile_close(&file, written);
 }
 
-/* One plan. The bound is the problem's, whichever method is asked: ours finds the best one. */
+/* One plan. The bound is the problem's, whichever method is asked: ours finds the best one, unless
+ * exact proves its plan. */
 static uint32_t solve_one(const struct request *request, const struct spill_trace *trace,
                           struct spill_planrow *row)
 {
@@ -218,7 +221,7 @@ static uint32_t solve_one(const struct request *request, const struct spill_trac
         return 0;
     if (row->fits && strcmp(method, "ours") != 0 &&
         spill_planrow_solve(trace, request->gpu, request->host, "ours", &ours) == SPILL_OK &&
-        ours.fits)
+        ours.fits && ours.bound_ns > row->bound_ns)
         row->bound_ns = ours.bound_ns;
     return 1;
 }

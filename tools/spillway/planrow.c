@@ -107,6 +107,11 @@ enum spill_status spill_planrow_keep(const struct spill_trace *trace, uint64_t g
     status = spill_solve(&planned->problem, &options, &planned->plan, NULL);
     if (status == SPILL_ERR_INVAL)
         spill_log(SPILL_LOG_ERROR, "the trace contradicts itself: no plan is possible");
+    if (status == SPILL_ERR_UNSUPPORTED)
+        spill_log(SPILL_LOG_ERROR,
+                  "exact solves problems of a handful of pages: %u operations and %u buffers are "
+                  "too many; leave --method out",
+                  trace->op_count, trace->buffer_count);
     if (status == SPILL_OK)
         status = judge(trace, planned, row);
     if (status == SPILL_ERR_NOMEM)
