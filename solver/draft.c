@@ -10,7 +10,7 @@ uint32_t spill_draft_piece_pages(const struct spill_problem *problem)
         problem->in.bytes_per_s < problem->out.bytes_per_s ? &problem->in : &problem->out;
     uint64_t latency = problem->in.latency_ns > problem->out.latency_ns ? problem->in.latency_ns
                                                                         : problem->out.latency_ns;
-    double bytes = 100.0 * (double)latency * 1e-9 * (double)slow->bytes_per_s;
+    double bytes = 400.0 * (double)latency * 1e-9 * (double)slow->bytes_per_s;
     double pages = bytes / (double)problem->page_bytes;
 
     return pages >= 1048576.0 ? 1048576 : pages < 1.0 ? 1 : (uint32_t)pages;

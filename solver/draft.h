@@ -37,7 +37,7 @@ enum spill_status spill_draft_build(struct spill_draft *draft, const struct spil
                                     const uint32_t *amount, struct spill_arena *arena);
 
 /* Largest piece: small enough that memory flows while a large buffer moves, large enough that the
- * latency of the links stays below about a hundredth. */
+ * latency of the links stays below a few thousandths. */
 uint32_t spill_draft_piece_pages(const struct spill_problem *problem);
 
 /* Makes draft->plan from the pieces. */
