@@ -3,7 +3,7 @@
 
 #include "solver/realmath.h"
 
-#define RELAX_INSTANTS 300
+#define RELAX_INSTANTS 2500
 #define RELAX_ROUNDS   60
 #define TINY           4096 /* ops times gaps up to which everything below is tried unasked */
 #define PASSES         4
@@ -73,7 +73,7 @@ static enum spill_status gather_ways(struct spill_job *job, struct ways *ways)
                                               .parked = spill_job_parks(job->prep, 0),
                                               .instants = RELAX_INSTANTS,
                                               .rounds = RELAX_ROUNDS,
-                                              .target_ns = (double)ways->list[ways->best].step_ns};
+                                              .step_ns = job->prep->compute_ns};
             status = spill_relax_solve(&job->relax, job->prep, job->arena);
         }
         for (int late = 1; late >= 0 && status == SPILL_OK; late--)
