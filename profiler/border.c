@@ -10,41 +10,29 @@
 
 #include <string.h>
 
+#define LAST_SEEN_MIN ((size_t)1 << 12)
 #define CHAIN_MAX     64 /* earlier events of one key that are tried as borders */
 #define MARKS_TRUSTED 3
 #define BASE          UINT64_C(0x9ddfea08eb382d69) /* odd, so that powers never vanish modulo 2^64 */
 
-struct spill_lastseen {
-    uint64_t key;
-    uint32_t record;
-    UT_hash_handle hh;
-};
-
 void spill_border_reset(struct spill_recorder *rec)
 {
-    struct spill_lastseen *entry, *next;
-    HASH_ITER(hh, rec->last_seen, entry, next)
-    {
-        HASH_DEL(rec->last_seen, entry);
-        spill_heap_free(entry, sizeof(*entry));
-    }
-    rec->last_seen = NULL;
+    if (rec->last_seen != NULL)
+        memset(rec->last_seen, 0, rec->last_seen_cap * sizeof(*rec->last_seen));
+    rec->distinct = 0;
     rec->last_alloc = 0;
     rec->mark_count = 0;
 }
 
-enum spill_status spill_border_push(struct spill_recorder *rec)
+void spill_border_push(struct spill_recorder *rec)
 {
     uint32_t i = rec->record_count - 1;
-    if (SPILL_HEAP_GROW(rec->powers, rec->power_cap, (size_t)rec->record_count + 1) != 0)
-        return SPILL_ERR_NOMEM;
     rec->powers[0] = 1;
     rec->powers[i + 1] = rec->powers[i] * BASE;
     rec->records[i].prefix = (i == 0 ? 0 : rec->records[i - 1].prefix) * BASE + rec->records[i].key;
     rec->records[i].sum += i == 0 ? 0 : rec->records[i - 1].sum;
     if (rec->records[i].kind != SPILL_LOGREC_OP)
         rec->last_alloc = i + 1;
-    return SPILL_OK;
 }
 
 /* Hash of the LENGTH records from FIRST on. */
@@ -60,24 +48,41 @@ uint64_t spill_border_sum(const struct spill_recorder *rec, uint32_t period)
     return rec->records[n - 1].sum - (n == period ? 0 : rec->records[n - period - 1].sum);
 }
 
+/* The place of KEY in the table: of the last record with that key, or empty. Keys are hashes. */
+static uint32_t *find(const struct spill_recorder *rec, uint64_t key)
+{
+    size_t at = key & (rec->last_seen_cap - 1);
+    while (rec->last_seen[at] != 0 && rec->records[rec->last_seen[at] - 1].key != key)
+        at = (at + 1) & (rec->last_seen_cap - 1);
+    return &rec->last_seen[at];
+}
+
+static bool widen(struct spill_recorder *rec)
+{
+    uint32_t *old = rec->last_seen;
+    size_t old_cap = rec->last_seen_cap, cap = old_cap == 0 ? LAST_SEEN_MIN : 2 * old_cap;
+    uint32_t *wider = spill_heap_alloc(cap * sizeof(*wider));
+    if (wider == NULL)
+        return false;
+    rec->last_seen = wider;
+    rec->last_seen_cap = cap;
+    for (size_t i = 0; i < old_cap; i++)
+        if (old[i] != 0)
+            *find(rec, rec->records[old[i] - 1].key) = old[i];
+    spill_heap_free(old, old_cap * sizeof(*old));
+    return true;
+}
+
 /* Enters the newest record and links it to the last one with the same key. */
 static void enter(struct spill_recorder *rec)
 {
     uint32_t i = rec->record_count - 1;
-    uint64_t key = rec->records[i].key;
-    struct spill_lastseen *entry = NULL;
-    HASH_FIND(hh, rec->last_seen, &key, sizeof(key), entry);
-    if (entry != NULL) {
-        rec->records[i].twin = entry->record + 1;
-        entry->record = i;
-        return;
-    }
-    entry = spill_heap_alloc(sizeof(*entry));
-    if (entry != NULL) {
-        entry->key = key;
-        entry->record = i;
-        HASH_ADD(hh, rec->last_seen, key, sizeof(entry->key), entry);
-    }
+    if (2 * (size_t)rec->distinct >= rec->last_seen_cap && !widen(rec))
+        return; /* it will not be found again: a border is missed, no more */
+    uint32_t *last = find(rec, rec->records[i].key);
+    rec->records[i].twin = *last;
+    rec->distinct += *last == 0;
+    *last = i + 1;
 }
 
 /* Do the last two stretches of PERIOD records agree, and may they be iterations? */

@@ -6,10 +6,49 @@
 #include "preload/base/driver.h"
 #include "preload/base/heap.h"
 #include "preload/base/log.h"
+#include "preload/base/size.h"
 #include "profiler/mix.h"
 
 #define RECORD_MAX ((uint32_t)1 << 20) /* then the log starts again: no iteration is that long */
-#define TIMER_MAX  ((uint32_t)1 << 16)
+#define ROOMY      ((uint64_t)16 << 20)
+#define RECORD_MIN ((uint32_t)1 << 13) /* room for these is made before the first */
+/* Event pairs: more ops than a driver queues, so that the oldest pair can be read without a wait.
+ */
+#define TIMER_MAX ((uint32_t)1 << 12)
+
+uint64_t spill_recorder_bytes(const struct spill_recorder *rec)
+{
+    return rec->record_cap * sizeof(*rec->records) + rec->touch_cap * sizeof(*rec->touches) +
+           rec->timer_cap * sizeof(*rec->timers) + rec->power_cap * sizeof(*rec->powers) +
+           rec->last_seen_cap * sizeof(*rec->last_seen);
+}
+
+/* Room for one more record and COUNT more touches, and what goes with a record, within the bound.
+ */
+static bool make_room(struct spill_recorder *rec, uint32_t count)
+{
+    size_t records = (size_t)rec->record_count + 1, touches = (size_t)rec->touch_count + count;
+    if (records + 1 <= rec->power_cap && records <= rec->record_cap && touches <= rec->touch_cap)
+        return true;
+    uint64_t more =
+        (spill_heap_next(rec->record_cap, records, sizeof(*rec->records)) - rec->record_cap) *
+            sizeof(*rec->records) +
+        (spill_heap_next(rec->touch_cap, touches, sizeof(*rec->touches)) - rec->touch_cap) *
+            sizeof(*rec->touches);
+    uint64_t bytes = spill_recorder_bytes(rec);
+    if (rec->bytes_max != 0 && bytes + more > rec->bytes_max) {
+        char used[32], bound[32];
+        spill_log_once(SPILL_LOG_WARN,
+                       "the profiler's memory is full (%s of %s after %u events): it records no "
+                       "more, the program goes on; raise SPILLWAY_PROFILE_MEM",
+                       spill_size_format(bytes, used, sizeof(used)),
+                       spill_size_format(rec->bytes_max, bound, sizeof(bound)), rec->record_count);
+        return false;
+    }
+    return SPILL_HEAP_GROW(rec->records, rec->record_cap, records) == 0 &&
+           SPILL_HEAP_GROW(rec->touches, rec->touch_cap, touches) == 0 &&
+           SPILL_HEAP_GROW(rec->powers, rec->power_cap, records + 1) == 0;
+}
 
 void spill_recorder_reset(struct spill_recorder *rec)
 {
@@ -18,16 +57,22 @@ void spill_recorder_reset(struct spill_recorder *rec)
     for (uint32_t i = 0; i < rec->timer_count; i++)
         rec->timers[i].record = SPILL_NO_TIMER;
     spill_border_reset(rec);
+    if (rec->record_cap == 0 && (rec->bytes_max == 0 || rec->bytes_max > ROOMY)) {
+        /* What does not come now comes later. */
+        (void)SPILL_HEAP_GROW(rec->records, rec->record_cap, RECORD_MIN);
+        (void)SPILL_HEAP_GROW(rec->powers, rec->power_cap, RECORD_MIN);
+        (void)SPILL_HEAP_GROW(rec->touches, rec->touch_cap, 4 * RECORD_MIN);
+    }
 }
 
-static struct spill_logrec *push(struct spill_recorder *rec)
+static struct spill_logrec *push(struct spill_recorder *rec, uint32_t touches)
 {
     if (rec->record_count == RECORD_MAX) {
         spill_log_once(SPILL_LOG_WARN,
                        "no repeating iteration in %u events: starting to look again", RECORD_MAX);
         spill_recorder_reset(rec);
     }
-    if (SPILL_HEAP_GROW(rec->records, rec->record_cap, (size_t)rec->record_count + 1) != 0)
+    if (!make_room(rec, touches))
         return NULL;
     struct spill_logrec *record = &rec->records[rec->record_count];
     memset(record, 0, sizeof(*record));
@@ -72,9 +117,8 @@ enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
                                           const struct spill_opcall *op,
                                           const struct spill_touches *touches)
 {
-    struct spill_logrec *record = push(rec);
-    if (record == NULL || SPILL_HEAP_GROW(rec->touches, rec->touch_cap,
-                                          (size_t)rec->touch_count + touches->count) != 0)
+    struct spill_logrec *record = push(rec, touches->count);
+    if (record == NULL)
         return SPILL_ERR_NOMEM;
     record->kind = SPILL_LOGREC_OP;
     record->opkind = op->kind;
@@ -117,13 +161,13 @@ void spill_recorder_op_end(struct spill_recorder *rec, const struct spill_opcall
         else
             record->timer = SPILL_NO_TIMER;
     }
-    (void)spill_border_push(rec);
+    spill_border_push(rec);
 }
 
 enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct spill_bufmap *map,
                                        uint32_t slot, bool freed)
 {
-    struct spill_logrec *record = push(rec);
+    struct spill_logrec *record = push(rec, 0);
     if (record == NULL)
         return SPILL_ERR_NOMEM;
     const struct spill_buf *buf = &map->bufs[slot];
@@ -135,7 +179,8 @@ enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct 
     record->sum = spill_mix(record->kind + 1, buf->bytes);
     record->key = spill_mix(spill_mix(record->sum, buf->addr), map->live_bytes);
     rec->record_count++;
-    return spill_border_push(rec);
+    spill_border_push(rec);
+    return SPILL_OK;
 }
 
 struct timed {

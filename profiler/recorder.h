@@ -53,8 +53,6 @@ struct spill_timer {
     uint32_t record; /* whose time it holds, SPILL_NO_TIMER when free */
 };
 
-struct spill_lastseen; /* border.c */
-
 #define SPILL_SHAPES 16 /* remembered */
 #define SPILL_SHAPE_TIMES                                                                          \
     8 /* planned that often, an iteration is a part of something, not the whole */
@@ -76,14 +74,17 @@ struct spill_recorder {
     struct spill_timer *timers;
     size_t timer_cap;
     uint32_t timer_count, next_timer;
-    bool timing; /* event pairs are recorded */
+    bool timing;        /* event pairs are recorded */
+    uint64_t bytes_max; /* of all the recorder's tables; 0: no bound */
     /* border detection */
     uint64_t *powers;
     size_t power_cap;
-    struct spill_lastseen *last_seen;
-    uint32_t last_alloc;                   /* index + 1 of the last allocation or free; 0: none */
-    uint32_t marks[2];                     /* record counts at the last two marks of the program */
-    uint32_t mark_count;                   /* since the log began */
+    uint32_t *last_seen;  /* hash table: index + 1 of the last record with a key; 0: empty */
+    size_t last_seen_cap; /* a power of two */
+    uint32_t distinct;    /* keys in it */
+    uint32_t last_alloc;  /* index + 1 of the last allocation or free; 0: none */
+    uint32_t marks[2];    /* record counts at the last two marks of the program */
+    uint32_t mark_count;  /* since the log began */
     struct spill_shape seen[SPILL_SHAPES]; /* iterations that were planned */
     uint32_t seen_count;
     uint32_t known_period; /* records of an iteration that is not looked for; 0: none */
@@ -91,10 +92,14 @@ struct spill_recorder {
     uint32_t open_record;  /* the op between begin and end */
 };
 
+/* Memory of the recorder's tables. */
+uint64_t spill_recorder_bytes(const struct spill_recorder *rec);
+
 /* Forgets the log (the event pairs stay). */
 void spill_recorder_reset(struct spill_recorder *rec);
 
-/* Around an op. LIVE_BYTES: of managed buffers, part of what makes two moments the same. */
+/* Around an op. The live bytes of MAP are part of what makes two moments the same. SPILL_ERR_NOMEM:
+ * there is no memory, or bytes_max is reached (said once): the log ends here. */
 enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
                                           const struct spill_bufmap *map,
                                           const struct spill_opcall *op,
@@ -125,7 +130,7 @@ bool spill_border_admit(struct spill_recorder *rec, uint32_t period);
 /* Identifies what the last PERIOD records do, at any rotation and at any addresses. */
 uint64_t spill_border_sum(const struct spill_recorder *rec, uint32_t period);
 /* Internal to recorder.c and border.c: enters the newest record. */
-enum spill_status spill_border_push(struct spill_recorder *rec);
+void spill_border_push(struct spill_recorder *rec);
 void spill_border_reset(struct spill_recorder *rec);
 
 #endif

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/base/heap.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
 #define REGION_BYTES  ((size_t)1 << 20)
 #define CLASS_MIN_LOG 4
@@ -21,6 +26,13 @@ static void *map(size_t bytes)
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
     return p == MAP_FAILED ? NULL : p;
+}
+
+/* A favour that older kernels do not know. */
+static void populate(char *from, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)from & ~(uintptr_t)4095;
+    (void)madvise((void *)page, (uintptr_t)from + bytes - page, MADV_POPULATE_WRITE);
 }
 
 static unsigned size_class(size_t bytes)
@@ -68,19 +80,44 @@ void spill_heap_free(void *block, size_t bytes)
     free_blocks[c] = free_block;
 }
 
+size_t spill_heap_next(size_t cap, size_t want, size_t elem)
+{
+    if (want <= cap)
+        return cap;
+    size_t next = cap == 0 ? 64 : cap;
+    while (next < want)
+        next += next * elem < REGION_BYTES ? next : next / 4;
+    return next;
+}
+
+/* Large arrays keep their pages and take the new ones at once: a page fault for every few elements
+ * would cost more than all else that is done for an element. */
+static void *grow_mapping(void *array, size_t bytes, size_t new_bytes)
+{
+    void *bigger = mremap(array, bytes, new_bytes, MREMAP_MAYMOVE);
+    if (bigger == MAP_FAILED)
+        return NULL;
+    populate((char *)bigger + bytes, new_bytes - bytes);
+    return bigger;
+}
+
 int spill_heap_grow(void **array, size_t *cap, size_t want, size_t elem)
 {
     if (want <= *cap)
         return 0;
-    size_t new_cap = *cap == 0 ? 64 : *cap;
-    while (new_cap < want)
-        new_cap *= 2;
-    void *bigger = spill_heap_alloc(new_cap * elem);
+    size_t new_cap = spill_heap_next(*cap, want, elem), bytes = *cap * elem;
+    bool mapped = size_class(bytes) == CLASS_COUNT;
+    void *bigger =
+        mapped ? grow_mapping(*array, bytes, new_cap * elem) : spill_heap_alloc(new_cap * elem);
     if (bigger == NULL)
         return -1;
-    if (*cap != 0)
-        memcpy(bigger, *array, *cap * elem);
-    spill_heap_free(*array, *cap * elem);
+    if (!mapped) {
+        if (size_class(new_cap * elem) == CLASS_COUNT)
+            populate(bigger, new_cap * elem);
+        if (*cap != 0)
+            memcpy(bigger, *array, bytes);
+        spill_heap_free(*array, bytes);
+    }
     *array = bigger;
     *cap = new_cap;
     return 0;

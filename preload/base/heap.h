@@ -14,10 +14,13 @@ void *spill_heap_alloc(size_t bytes);
 /* Gives a block of BYTES (the size it was asked with) back. NULL is fine. */
 void spill_heap_free(void *block, size_t bytes);
 
-/* Makes room for at least WANT elements of ELEM bytes in *ARRAY, which holds *CAP; grows by
- * doubling, keeps the contents, zeroes the rest. Returns 0, or -1 when there is no memory (nothing
- * changed). */
+/* Makes room for at least WANT elements of ELEM bytes in *ARRAY, which holds *CAP; keeps the
+ * contents, zeroes the rest. Grows by doubling, and from a MiB on by a quarter. Returns 0, or -1
+ * when there is no memory (nothing changed). */
 int spill_heap_grow(void **array, size_t *cap, size_t want, size_t elem);
+
+/* What spill_heap_grow would make of CAP. */
+size_t spill_heap_next(size_t cap, size_t want, size_t elem);
 
 #define SPILL_HEAP_GROW(array, cap, want)                                                          \
     spill_heap_grow((void **)&(array), &(cap), (want), sizeof(*(array)))
