@@ -5,6 +5,8 @@
 
 #include "profiler/kernels.h"
 #include "profiler/stack.h"
+#include "profiler/timers.h"
+#include "profiler/timing.h"
 
 #define STREAM_MAX 64 /* more than that many share the last number */
 
@@ -202,7 +204,7 @@ static void close_ends(struct build *b)
     }
 }
 
-static const char *op_name(const struct spill_logrec *record)
+const char *spill_iteration_op_name(const struct spill_logrec *record)
 {
     static const char *const names[] = {
         [SPILL_OPKIND_COPY] = "copy",
@@ -226,25 +228,20 @@ static uint32_t stream_number(struct build *b, CUstream stream)
     return n < STREAM_MAX ? n : STREAM_MAX - 1;
 }
 
-static enum spill_status add_op(struct build *b, uint32_t i, uint32_t period)
+static enum spill_status add_op(struct build *b, uint32_t i)
 {
     struct spill_iteration *it = b->it;
     struct spill_trace *trace = &it->trace;
     const struct spill_logrec *record = &b->rec->records[i];
     uint32_t n = trace->op_count;
-    uint64_t duration = record->duration_ns;
-    if (period != 0 && b->rec->records[i - period].duration_ns != 0 &&
-        (duration == 0 || b->rec->records[i - period].duration_ns < duration))
-        duration = b->rec->records[i - period].duration_ns;
     if (SPILL_HEAP_GROW(trace->ops, it->op_cap, (size_t)n + 1) != 0 ||
         SPILL_HEAP_GROW(it->ops, it->match_cap, (size_t)n + 1) != 0 ||
         SPILL_HEAP_GROW(trace->accesses, it->access_cap,
                         (size_t)trace->access_count + record->touch_count) != 0)
         return SPILL_ERR_NOMEM;
     struct spill_trace_op *op = &trace->ops[n];
-    *op = (struct spill_trace_op){.duration_ns = duration,
-                                  .kind = record->opkind,
-                                  .name = shared_name(b, op_name(record)),
+    *op = (struct spill_trace_op){.kind = record->opkind,
+                                  .name = shared_name(b, spill_iteration_op_name(record)),
                                   .stream = stream_number(b, record->stream),
                                   .access_first = trace->access_count,
                                   .access_count = record->touch_count};
@@ -262,7 +259,7 @@ static enum spill_status add_op(struct build *b, uint32_t i, uint32_t period)
     return SPILL_OK;
 }
 
-static enum spill_status add_events(struct build *b, uint32_t period)
+static enum spill_status add_events(struct build *b)
 {
     struct spill_iteration *it = b->it;
     uint64_t live = b->map->live_bytes; /* at the end; walk back to the start */
@@ -276,7 +273,7 @@ static enum spill_status add_events(struct build *b, uint32_t period)
         const struct spill_logrec *record = &b->rec->records[i];
         uint32_t index = it->trace.op_count;
         if (record->kind == SPILL_LOGREC_OP) {
-            enum spill_status status = add_op(b, i, period);
+            enum spill_status status = add_op(b, i);
             if (status != SPILL_OK)
                 return status;
         } else {
@@ -322,7 +319,7 @@ enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill
     if (period != 0)
         b.first = rec->record_count - period;
     it->trace.iterations = period == 0 ? 0 : 2;
-    (void)spill_recorder_harvest(rec, period == 0 ? 0 : b.first - period, rec->record_count);
+    (void)spill_timers_harvest(rec, period == 0 ? 0 : b.first - period, rec->record_count);
     enum spill_status status = SPILL_OK;
     if (spill_iteration_name(it, "") == SPILL_TRACE_NONE)
         status = SPILL_ERR_NOMEM;
@@ -332,7 +329,9 @@ enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill
         status = identify_events(&b);
     close_ends(&b);
     if (status == SPILL_OK)
-        status = add_events(&b, period);
+        status = add_events(&b);
+    if (status == SPILL_OK)
+        spill_timing_fill(&it->trace, rec, period);
     drop_tables(&b);
     if (status != SPILL_OK)
         spill_iteration_free(it);
@@ -345,6 +344,7 @@ void spill_iteration_free(struct spill_iteration *it)
     spill_heap_free(it->trace.accesses, it->access_cap * sizeof(*it->trace.accesses));
     spill_heap_free(it->trace.buffers, it->buffer_cap * sizeof(*it->trace.buffers));
     spill_heap_free(it->trace.names, it->name_cap);
+    spill_heap_free(it->trace.differences, it->difference_cap * sizeof(*it->trace.differences));
     spill_heap_free(it->events, it->event_cap * sizeof(*it->events));
     spill_heap_free(it->ops, it->match_cap * sizeof(*it->ops));
     spill_heap_free(it->live_slot, it->slot_cap * sizeof(*it->live_slot));

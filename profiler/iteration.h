@@ -30,15 +30,19 @@ struct spill_iteration {
     uint32_t *live_slot; /* for each trace buffer: its slot if it lives at the border, else
                             SPILL_NO_BUFFER */
     uint32_t event_count;
-    size_t op_cap, access_cap, buffer_cap, name_cap, event_cap, match_cap, slot_cap;
+    size_t op_cap, access_cap, buffer_cap, name_cap, event_cap, match_cap, slot_cap, difference_cap;
 };
 
 /* Builds IT from the last PERIOD records of REC (0: from all of them, as one open-ended
  * "iteration"). SPILL_ERR_INVAL: the live buffers do not return to what they were a period ago.
- * Durations are the smaller of the two periods' (an outlier is never the smaller one). */
+ * Durations, and the times from one op's start to the next one's, are the smaller of the two
+ * periods' (an outlier is never the smaller one). */
 enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill_recorder *rec,
                                         const struct spill_bufmap *map, uint32_t period);
 void spill_iteration_free(struct spill_iteration *it);
+
+/* The kernel's mangled name, or what else RECORD's op is called. */
+const char *spill_iteration_op_name(const struct spill_logrec *record);
 
 /* Adds TEXT to the names; its offset, or SPILL_TRACE_NONE without memory. */
 uint32_t spill_iteration_name(struct spill_iteration *it, const char *text);

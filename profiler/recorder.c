@@ -4,17 +4,14 @@
 #include <string.h>
 
 #include "preload/base/driver.h"
-#include "preload/base/heap.h"
 #include "preload/base/log.h"
 #include "preload/base/size.h"
 #include "profiler/mix.h"
+#include "profiler/timers.h"
 
 #define RECORD_MAX ((uint32_t)1 << 20) /* then the log starts again: no iteration is that long */
 #define ROOMY      ((uint64_t)16 << 20)
 #define RECORD_MIN ((uint32_t)1 << 13) /* room for these is made before the first */
-/* Event pairs: more ops than a driver queues, so that the oldest pair can be read without a wait.
- */
-#define TIMER_MAX ((uint32_t)1 << 12)
 
 uint64_t spill_recorder_bytes(const struct spill_recorder *rec)
 {
@@ -54,6 +51,8 @@ void spill_recorder_reset(struct spill_recorder *rec)
 {
     rec->record_count = 0;
     rec->touch_count = 0;
+    rec->read_timer = SPILL_NO_TIMER;
+    rec->next_timer = 0; /* so that pairs are used, and read, in the order of the log */
     for (uint32_t i = 0; i < rec->timer_count; i++)
         rec->timers[i].record = SPILL_NO_TIMER;
     spill_border_reset(rec);
@@ -77,39 +76,9 @@ static struct spill_logrec *push(struct spill_recorder *rec, uint32_t touches)
     struct spill_logrec *record = &rec->records[rec->record_count];
     memset(record, 0, sizeof(*record));
     record->timer = SPILL_NO_TIMER;
+    record->paged = rec->paged - rec->paged_logged;
+    rec->paged_logged = rec->paged;
     return record;
-}
-
-static void read_timer(struct spill_recorder *rec, struct spill_timer *timer)
-{
-    float ms = 0;
-    if (timer->record == SPILL_NO_TIMER)
-        return;
-    struct spill_logrec *record = &rec->records[timer->record];
-    if (SPILL_CU(cuEventSynchronize)(timer->end) == CUDA_SUCCESS &&
-        SPILL_CU(cuEventElapsedTime)(&ms, timer->start, timer->end) == CUDA_SUCCESS && ms > 0)
-        record->duration_ns = (uint64_t)((double)ms * 1e6 + 0.5);
-    record->timer = SPILL_NO_TIMER;
-    timer->record = SPILL_NO_TIMER;
-}
-
-/* A free event pair, the oldest one if all are in use. SPILL_NO_TIMER: none can be had. */
-static uint32_t take_timer(struct spill_recorder *rec)
-{
-    if (rec->timer_count < TIMER_MAX && (rec->next_timer >= rec->timer_count ||
-                                         rec->timers[rec->next_timer].record != SPILL_NO_TIMER)) {
-        struct spill_timer timer = {.record = SPILL_NO_TIMER};
-        if (SPILL_HEAP_GROW(rec->timers, rec->timer_cap, (size_t)rec->timer_count + 1) != 0 ||
-            SPILL_CU(cuEventCreate)(&timer.start, CU_EVENT_DEFAULT) != CUDA_SUCCESS ||
-            SPILL_CU(cuEventCreate)(&timer.end, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
-            return SPILL_NO_TIMER;
-        rec->timers[rec->timer_count] = timer;
-        return rec->timer_count++;
-    }
-    uint32_t t = rec->next_timer;
-    rec->next_timer = (t + 1) % rec->timer_count;
-    read_timer(rec, &rec->timers[t]);
-    return t;
 }
 
 enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
@@ -144,7 +113,7 @@ enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
     }
     record->key = spill_mix(key, map->live_bytes);
     if (rec->timing) {
-        uint32_t t = take_timer(rec);
+        uint32_t t = spill_timers_take(rec, SPILL_TIMERS_MAX);
         if (t != SPILL_NO_TIMER &&
             SPILL_CU(cuEventRecord)(rec->timers[t].start, op->stream) == CUDA_SUCCESS)
             record->timer = t;
@@ -181,125 +150,4 @@ enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct 
     rec->record_count++;
     spill_border_push(rec);
     return SPILL_OK;
-}
-
-struct timed {
-    double start_ms, end_ms; /* from the first op's start */
-    uint32_t record;
-};
-
-/* Shell's method with Ciura's gaps: in place, and fast on what is nearly sorted. */
-static void sort_by_end(struct timed *list, size_t count)
-{
-    static const uint32_t gaps[] = {29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1};
-    for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++)
-        for (size_t i = gaps[g]; i < count; i++) {
-            struct timed one = list[i];
-            size_t j = i;
-            for (; j >= gaps[g] && list[j - gaps[g]].end_ms > one.end_ms; j -= gaps[g])
-                list[j] = list[j - gaps[g]];
-            list[j] = one;
-        }
-}
-
-#define START_MAX_MS 0.01  /* no device needs longer to start an op */
-#define IDLE_MS      0.002 /* two events in a row may lie this far apart on a busy device */
-#define NEAR_OPS     256 /* a float of milliseconds is exact to nanoseconds only over short times */
-
-struct origin {
-    CUevent event;
-    double ms;    /* from the first op's start */
-    uint32_t ops; /* timed from it */
-};
-
-/* When the op of TIMER began and ended. */
-static bool time_op(struct origin *from, const struct spill_timer *timer, struct timed *to)
-{
-    float start = 0, end = 0;
-    if (SPILL_CU(cuEventSynchronize)(timer->end) != CUDA_SUCCESS)
-        return false;
-    if (from->event == NULL)
-        from->event = timer->start;
-    if (SPILL_CU(cuEventElapsedTime)(&start, from->event, timer->start) != CUDA_SUCCESS)
-        return false;
-    if (++from->ops == NEAR_OPS) {
-        *from = (struct origin){timer->start, from->ms + (double)start, 0};
-        start = 0;
-    }
-    if (SPILL_CU(cuEventElapsedTime)(&end, from->event, timer->end) != CUDA_SUCCESS)
-        return false;
-    *to = (struct timed){from->ms + (double)start, from->ms + (double)end, timer->record};
-    return true;
-}
-
-static bool began_idle(const struct timed *op, double busy_ms)
-{
-    return op->start_ms > busy_ms + IDLE_MS;
-}
-
-/* A step that is observed waits often, and what follows finds an idle device and pays for its own
- * start; replayed, the start is hidden behind the op before. The shortest op that paid is nearly
- * all start. */
-static double start_cost(const struct timed *list, size_t count)
-{
-    double least_ms = START_MAX_MS, busy_ms = 0; /* until then some op was under way */
-    for (size_t i = 0; i < count; i++) {
-        double alone_ms = list[i].end_ms - list[i].start_ms;
-        if (began_idle(&list[i], busy_ms) && alone_ms < least_ms)
-            least_ms = alone_ms;
-        busy_ms = list[i].end_ms;
-    }
-    return least_ms == START_MAX_MS ? 0 : least_ms;
-}
-
-static void set_durations(struct spill_recorder *rec, const struct timed *list, size_t count)
-{
-    double cost_ms = start_cost(list, count), busy_ms = 0;
-    for (size_t i = 0; i < count; i++) {
-        double from_ms = list[i].start_ms > busy_ms ? list[i].start_ms : busy_ms;
-        if (began_idle(&list[i], busy_ms))
-            from_ms += cost_ms;
-        double ns = (list[i].end_ms - from_ms) * 1e6;
-        busy_ms = list[i].end_ms;
-        rec->records[list[i].record].duration_ns = ns < 1 ? 1 : (uint64_t)(ns + 0.5);
-    }
-}
-
-enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t first, uint32_t last)
-{
-    size_t cap = (size_t)last - first, count = 0;
-    struct timed *list = spill_heap_alloc(cap * sizeof(*list));
-    struct origin from = {.event = NULL};
-    if (list == NULL)
-        return SPILL_ERR_NOMEM;
-    for (uint32_t i = first; i < last; i++) {
-        if (rec->records[i].timer == SPILL_NO_TIMER)
-            continue;
-        struct spill_timer *timer = &rec->timers[rec->records[i].timer];
-        count += time_op(&from, timer, &list[count]);
-        rec->records[i].timer = SPILL_NO_TIMER;
-        timer->record = SPILL_NO_TIMER;
-    }
-    sort_by_end(list, count);
-    set_durations(rec, list, count);
-    spill_heap_free(list, cap * sizeof(*list));
-    return SPILL_OK;
-}
-
-uint64_t spill_recorder_elapsed(const struct spill_recorder *rec, uint32_t period)
-{
-    float ms = 0;
-    uint32_t to = rec->record_count;
-    while (to > period && rec->records[to - 1].kind != SPILL_LOGREC_OP)
-        to--;
-    if (to <= period)
-        return 0;
-    uint32_t end = rec->records[to - 1].timer, start = rec->records[to - 1 - period].timer;
-    if (end == SPILL_NO_TIMER || start == SPILL_NO_TIMER ||
-        SPILL_CU(cuEventSynchronize)(rec->timers[end].end) != CUDA_SUCCESS ||
-        SPILL_CU(cuEventElapsedTime)(&ms, rec->timers[start].end, rec->timers[end].end) !=
-            CUDA_SUCCESS ||
-        ms <= 0)
-        return 0;
-    return (uint64_t)((double)ms * 1e6 + 0.5);
 }

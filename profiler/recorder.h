@@ -27,7 +27,7 @@ struct spill_logrec {
     uint64_t addr;
     uint64_t bytes; /* also of copies and memsets */
     uint32_t site;
-    uint32_t unused;
+    bool begun, ended; /* begin_ns, end_ns are known */
     /* ops */
     CUfunction function;
     CUstream stream;
@@ -35,9 +35,11 @@ struct spill_logrec {
     uint32_t block[3];
     uint32_t touch_first; /* in touches */
     uint32_t touch_count;
-    uint32_t timer; /* index of its event pair, or SPILL_NO_TIMER once read */
-    uint32_t twin;  /* index + 1 of the last record with this key, 0: none */
-    uint64_t duration_ns;
+    uint32_t timer;           /* index of its event pair, or SPILL_NO_TIMER once read */
+    uint32_t twin;            /* index + 1 of the last record with this key, 0: none */
+    int64_t begin_ns, end_ns; /* on the device, from the start of some op before; see timers.h */
+    uint64_t duration_ns;     /* its share of that time; 0: not known */
+    uint64_t paged;           /* bytes that the pager moved since the record before */
 };
 
 #define SPILL_NO_TIMER UINT32_MAX
@@ -74,8 +76,10 @@ struct spill_recorder {
     struct spill_timer *timers;
     size_t timer_cap;
     uint32_t timer_count, next_timer;
-    bool timing;        /* event pairs are recorded */
-    uint64_t bytes_max; /* of all the recorder's tables; 0: no bound */
+    uint32_t read_timer; /* the pair that was read last and is not used again, or SPILL_NO_TIMER */
+    int64_t read_begin_ns; /* when its op began */
+    bool timing;           /* event pairs are recorded */
+    uint64_t bytes_max;    /* of all the recorder's tables; 0: no bound */
     /* border detection */
     uint64_t *powers;
     size_t power_cap;
@@ -87,9 +91,10 @@ struct spill_recorder {
     uint32_t mark_count;  /* since the log began */
     struct spill_shape seen[SPILL_SHAPES]; /* iterations that were planned */
     uint32_t seen_count;
-    uint32_t known_period; /* records of an iteration that is not looked for; 0: none */
-    uint64_t known_sum;    /* and its spill_border_sum */
-    uint32_t open_record;  /* the op between begin and end */
+    uint32_t known_period;        /* records of an iteration that is not looked for; 0: none */
+    uint64_t known_sum;           /* and its spill_border_sum */
+    uint64_t paged, paged_logged; /* bytes that the pager moved: until now, and until the last
+                                     record */
 };
 
 /* Memory of the recorder's tables. */
@@ -107,15 +112,6 @@ enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
 void spill_recorder_op_end(struct spill_recorder *rec, const struct spill_opcall *op);
 enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct spill_bufmap *map,
                                        uint32_t slot, bool freed);
-
-/* Waits for the ops of the records [first, last) and reads their durations. Where ops of several
- * streams overlap, the time counts for the one that ends first, and only what it takes longer for
- * the other: durations add up to the time in which any op was under way. */
-enum spill_status spill_recorder_harvest(struct spill_recorder *rec, uint32_t first, uint32_t last);
-
-/* Time on the device from the end of the last op that is PERIOD records old to the end of the last
- * op; 0 when it was not taken, or was read already. Waits for both. */
-uint64_t spill_recorder_elapsed(const struct spill_recorder *rec, uint32_t period);
 
 /* After a record was added: the smallest PERIOD such that the last two stretches of PERIOD records
  * are equal, event by event and address by address, with the live bytes returning; 0 when there is

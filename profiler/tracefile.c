@@ -61,6 +61,9 @@ static bool write_trace(int fd, const struct spill_trace *t)
         .iterations = t->iterations,
         .device_name = t->device_name,
         .program = t->program,
+        .others = t->others,
+        .log_bytes = t->log_bytes,
+        .log_max = t->log_max,
     };
     memcpy(head.magic, SPILL_TRACELAYOUT_MAGIC, sizeof(head.magic));
     return write_all(fd, &head, sizeof(head)) &&
@@ -71,6 +74,8 @@ static bool write_trace(int fd, const struct spill_trace *t)
                         t->access_count) &&
            write_record(fd, SPILL_TRACELAYOUT_BUFFERS, t->buffers, sizeof(*t->buffers),
                         t->buffer_count) &&
+           write_record(fd, SPILL_TRACELAYOUT_DIFFERENCES, t->differences, sizeof(*t->differences),
+                        t->difference_count) &&
            write_record(fd, SPILL_TRACELAYOUT_END, "", 0, 0);
 }
 
@@ -182,6 +187,9 @@ static enum spill_status take_record(struct reader *r, struct spill_trace *t,
         t->iterations = meta.iterations;
         t->device_name = meta.device_name;
         t->program = meta.program;
+        t->others = meta.others;
+        t->log_bytes = meta.log_bytes;
+        t->log_max = meta.log_max;
         *seen |= 1u << record->type;
         return SPILL_OK;
     case SPILL_TRACELAYOUT_NAMES:
@@ -198,6 +206,10 @@ static enum spill_status take_record(struct reader *r, struct spill_trace *t,
     case SPILL_TRACELAYOUT_BUFFERS:
         table.array = (void **)&t->buffers, table.count = &t->buffer_count;
         table.elem = sizeof(*t->buffers);
+        break;
+    case SPILL_TRACELAYOUT_DIFFERENCES:
+        table.array = (void **)&t->differences, table.count = &t->difference_count;
+        table.elem = sizeof(*t->differences);
         break;
     default:
         return SPILL_OK; /* a newer writer's record, or the end */
@@ -230,6 +242,10 @@ static bool indices_ok(const struct spill_trace *t)
             return false;
     for (uint32_t i = 0; i < t->access_count; i++)
         if (t->accesses[i].buffer >= t->buffer_count)
+            return false;
+    for (uint32_t i = 0; i < t->difference_count; i++)
+        if (t->differences[i].op > t->op_count || !name_ok(t, t->differences[i].expected) ||
+            !name_ok(t, t->differences[i].found))
             return false;
     for (uint32_t i = 0; i < t->buffer_count; i++)
         if (t->buffers[i].life > SPILL_TRACE_ITERATION ||
@@ -308,6 +324,7 @@ void spill_tracefile_free(struct spill_trace *trace)
     free(trace->ops);
     free(trace->accesses);
     free(trace->buffers);
+    free(trace->differences);
     free(trace->names);
     free(trace);
 }

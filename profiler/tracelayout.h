@@ -22,7 +22,8 @@ enum spill_tracelayout_type {
     SPILL_TRACELAYOUT_OPS,
     SPILL_TRACELAYOUT_ACCESSES,
     SPILL_TRACELAYOUT_BUFFERS,
-    SPILL_TRACELAYOUT_END
+    SPILL_TRACELAYOUT_END,
+    SPILL_TRACELAYOUT_DIFFERENCES
 };
 
 /* Stands before each record's payload of count * elem_bytes bytes, padded with zeros to 8. */
@@ -41,6 +42,8 @@ struct spill_tracelayout_meta {
     uint64_t step_ns, paged_bytes;
     uint32_t duplex_permille, iterations;
     uint32_t device_name, program;
+    uint32_t others, reserved;
+    uint64_t log_bytes, log_max;
 };
 
 static inline uint64_t spill_tracelayout_checksum(const void *data, size_t bytes)

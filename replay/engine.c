@@ -145,9 +145,10 @@ static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
     if (!e->recording && !e->gave_up && e->config.mode == SPILL_MODE_OFFLOAD &&
         e->dev.paged_out_bytes != e->paged_at_rest)
         spill_engine_start_recording(e); /* it fitted, and no longer does */
+    e->rec.paged = e->dev.paged_out_bytes + e->dev.paged_in_bytes;
     if (e->recording &&
         spill_recorder_op_begin(&e->rec, &e->dev.buffers, op, &e->touches) != SPILL_OK)
-        e->recording = false; /* out of memory: page on without a plan */
+        spill_engine_give_up(e); /* out of memory: page on without a plan */
     return CUDA_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 
 #include "preload/base/sink.h"
 #include "profiler/access.h"
+#include "profiler/follow.h"
 #include "profiler/recorder.h"
 #include "replay/account.h"
 #include "replay/calibrate.h"
@@ -39,7 +40,9 @@ struct spill_engine {
     bool gave_up;           /* no plan is to be had */
     uint64_t paged_at_rest; /* bytes paged out when recording stopped because all fitted */
     bool trace_written;
-    uint64_t trace_peak; /* of the iteration in it */
+    /* Profile mode: the iteration that the trace holds, and how the program went on with it. */
+    struct spill_iteration watched;
+    struct spill_follow follow;
     struct spill_links links;
     struct spill_planner planner;
     uint32_t planned_period;          /* of the iteration the planner works on */

@@ -79,7 +79,7 @@ static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, 
         if (spill_recorder_alloc(&e->rec, &dev->buffers, slot, false) == SPILL_OK)
             spill_engine_recorded(e);
         else
-            e->recording = false; /* out of memory: page on without a plan */
+            spill_engine_give_up(e); /* out of memory: page on without a plan */
     }
     return CUDA_SUCCESS;
 err_buffer:
@@ -185,7 +185,7 @@ static void large_free(struct spill_engine *e, uint32_t slot)
         spill_engine_shadow_restart(e);
     if (e->state == SPILL_STATE_OBSERVE && e->recording &&
         spill_recorder_alloc(&e->rec, &dev->buffers, slot, true) != SPILL_OK)
-        e->recording = false;
+        spill_engine_give_up(e);
     uint32_t first = buf->first_page, count = buf->page_count, plan_id = buf->plan_id;
     if (!on_plan)
         spill_pager_forget(dev, first, count);

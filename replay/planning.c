@@ -8,6 +8,7 @@
 #include "preload/base/outname.h"
 #include "preload/base/size.h"
 #include "profiler/iteration.h"
+#include "profiler/timers.h"
 #include "profiler/tracefile.h"
 #include "replay/contents.h"
 #include "replay/engine.h"
@@ -25,11 +26,10 @@ static void describe(struct spill_engine *e, struct spill_iteration *it)
     trace->gpu_bytes = e->dev.gpu_bytes;
     trace->gpu_budget = e->dev.gpu_budget;
     trace->small_bytes = (uint64_t)e->dev.slab_pages << e->dev.page_shift;
-    trace->paged_bytes = e->dev.paged_out_bytes + e->dev.paged_in_bytes;
+    trace->log_bytes = spill_recorder_bytes(&e->rec);
+    trace->log_max = e->rec.bytes_max;
     trace->device_name = spill_iteration_name(it, e->dev.name);
     trace->program = spill_iteration_name(it, program_invocation_name);
-    for (uint32_t k = 0; k < trace->op_count; k++)
-        trace->step_ns += trace->ops[k].duration_ns;
 }
 
 static void write_trace(struct spill_engine *e, const struct spill_trace *trace)
@@ -49,9 +49,23 @@ static bool trace_wanted(const struct spill_engine *e)
            (e->config.mode == SPILL_MODE_PROFILE || e->config.output[0] != '\0');
 }
 
+/* Profiling: what was learnt since the trace was written. */
+static void complete_trace(struct spill_engine *e)
+{
+    struct spill_trace *trace = &e->watched.trace;
+    if (e->follow.period == 0 ||
+        (trace->iterations == e->follow.matched && trace->others == e->follow.others))
+        return;
+    trace->iterations = e->follow.matched;
+    trace->others = e->follow.others;
+    trace->log_bytes = spill_recorder_bytes(&e->rec);
+    write_trace(e, trace);
+}
+
 void spill_engine_write_partial_trace(struct spill_engine *e)
 {
     struct spill_iteration it;
+    complete_trace(e);
     if (!trace_wanted(e) || e->rec.record_count == 0 ||
         spill_iteration_build(&it, &e->rec, &e->dev.buffers, 0) != SPILL_OK)
         return;
@@ -70,9 +84,9 @@ static bool see_iteration(struct spill_engine *e, uint32_t period, struct spill_
         spill_contents_scan_buffers(&e->dev, SPILL_CONTENTS_LIMIT) != CUDA_SUCCESS ||
         spill_pager_bring_pins(&e->dev) != CUDA_SUCCESS)
         return false;
-    e->planned_before_ns = spill_recorder_elapsed(&e->rec, period);
     if (spill_iteration_build(it, &e->rec, &e->dev.buffers, period) != SPILL_OK)
         return false;
+    e->planned_before_ns = spill_timers_elapsed(&e->rec, period);
     if (!e->links.measured)
         spill_calibrate(&e->dev, &e->links);
     describe(e, it);
@@ -89,17 +103,22 @@ static void watch(struct spill_engine *e, uint32_t period)
     struct spill_iteration it;
     if (period == e->planned_period && spill_border_sum(&e->rec, period) == e->planned_sum) {
         uint32_t since = e->rec.record_count - e->planned_at;
-        if (since >= WATCHED_TIMES * period && since >= WATCHED_EVENTS)
+        if (since >= WATCHED_TIMES * period && since >= WATCHED_EVENTS) {
             e->recording = e->rec.timing = false;
+            complete_trace(e);
+        }
         return;
     }
     if (!see_iteration(e, period, &it))
         return;
-    if (!e->trace_written || it.trace.peak_bytes > e->trace_peak) {
-        e->trace_peak = it.trace.peak_bytes;
-        write_trace(e, &it.trace);
+    if ((e->trace_written && it.trace.peak_bytes <= e->watched.trace.peak_bytes) ||
+        spill_follow_start(&e->follow, &e->rec, period) != SPILL_OK) {
+        spill_iteration_free(&it);
+        return;
     }
-    spill_iteration_free(&it);
+    spill_iteration_free(&e->watched);
+    e->watched = it;
+    write_trace(e, &it.trace);
 }
 
 static void start_planning(struct spill_engine *e, uint32_t period)
@@ -205,6 +224,7 @@ static void at_repetition(struct spill_engine *e, uint32_t period)
 
 void spill_engine_recorded(struct spill_engine *e)
 {
+    spill_follow_event(&e->follow, &e->rec, &e->watched);
     uint32_t period = spill_border_period(&e->rec);
     if (e->hold > 0 && --e->hold == 0)
         e->rec.known_period = 0;

@@ -20,6 +20,8 @@ struct spill_trace_op {
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t reserved;
+    uint64_t start_ns;    /* after the start of the iteration's first op */
+    uint64_t paged_bytes; /* moved by the pager before it could start */
 };
 
 struct spill_trace_access {
@@ -54,6 +56,16 @@ struct spill_trace_buffer {
     uint32_t reserved;
 };
 
+/* Where the program left the iteration that the trace holds. */
+struct spill_trace_difference {
+    uint32_t iteration; /* 0, 1, ... from the first of those alike */
+    uint32_t op;        /* of the trace's iteration, before which or at which it was left */
+    uint32_t expected;  /* op, "allocation" or "free": offset in names */
+    uint32_t found;     /* what came instead: the same */
+};
+
+#define SPILL_TRACE_DIFFERENCES 64 /* no more are kept */
+
 /* A copy link as measured. */
 struct spill_trace_link {
     uint64_t latency_ns;
@@ -64,16 +76,19 @@ struct spill_trace {
     struct spill_trace_op *ops;
     struct spill_trace_access *accesses;
     struct spill_trace_buffer *buffers;
+    struct spill_trace_difference *differences;
     char *names; /* zero-terminated strings, one after another; offset 0 is "" */
     uint32_t op_count;
     uint32_t access_count;
     uint32_t buffer_count;
+    uint32_t difference_count;
     uint32_t name_bytes;
     struct spill_trace_link out; /* device to host */
     struct spill_trace_link in;  /* host to device */
     uint32_t duplex_permille;    /* rate each link keeps while both are busy; 0: not measured */
-    uint32_t iterations; /* full iterations seen that repeat; 0: no border was found, and the */
+    uint32_t iterations; /* full iterations seen that are alike; 0: no border was found, and the */
                          /* ops are everything up to the end */
+    uint32_t others;     /* stretches between them that did something else */
     uint64_t page_bytes;
     uint64_t gpu_bytes;   /* memory of the device */
     uint64_t gpu_budget;  /* the budget in force while profiling */
@@ -81,6 +96,8 @@ struct spill_trace {
     uint64_t small_bytes; /* memory of slabs for buffers below one page: resident, not in buffers */
     uint64_t step_ns;     /* measured time of an iteration, border to border, host gaps included */
     uint64_t paged_bytes; /* moved by the pager during the profiled iteration: it did not fit */
+    uint64_t log_bytes;   /* memory that the profiler's log took */
+    uint64_t log_max;     /* and what it might have taken */
     uint32_t device_name; /* offset in names */
     uint32_t program;     /* offset in names */
 };

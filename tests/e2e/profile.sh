@@ -29,4 +29,36 @@ same "cnn profiled" out
 "$SPILLWAY" report --format json cnn.trace >cnn.report || fail "cnn: no report"
 peak=$(report cnn.report '[.. | .peak_bytes? // empty] | max')
 [ "$peak" -gt $(($(report cnn.json .peak_physical_bytes) * 8 / 10)) ] || fail "cnn: the trace's peak is $peak"
+# Iterations that are alike are counted, and where others leave them is told: an evaluation every fifth step.
+STEPS=$BUILD/tests/victims/steps
+"$STEPS" --eval 5 --steps 30 >ample.out || fail "steps fail with ample memory"
+"$SPILLWAY" profile -f -o steps.trace -- "$STEPS" --eval 5 --steps 30 >out 2>err || fail "steps: exit status $?"
+same "steps profiled" out
+grep -q '^  iterations   24 alike' err && grep -q '^  others       6 stretches' err || fail "steps: $(sed -n 2,4p err)"
+"$SPILLWAY" report --format json steps.trace >steps.report || fail "steps: no report"
+[ "$(report steps.report '[.iterations, .others, (.differences | length), .differences[0].iteration, .differences[0].found] | join(" ")')" = \
+    "24 6 6 4 free" ] && echo "ok where iterations differ" || fail "steps: $(report steps.report '.differences')"
+# Border to border is more than the ops take, and less than twice that; it is busy and gaps, to the nanosecond.
+report steps.report '.step_ns == .busy_ns + .host_gap_ns and .step_ns > .busy_ns and .step_ns < 2 * .busy_ns' >/dev/null &&
+    echo "ok the host's gaps apart" || fail "times: $(report steps.report '{step_ns, busy_ns, host_gap_ns}')"
+# A step that does not fit is profiled all the same: its ops take as long, but for the latency of a launch that
+# no work before it hides, and the pager's time is told apart.
+SIMGPU_MEM=64MiB "$SPILLWAY" profile -f -o paged.trace -- "$STEPS" --eval 5 --steps 30 >out 2>err || fail "paged: exit status $?"
+same "steps profiled in less memory" out
+"$SPILLWAY" report --format json paged.trace >paged.report || fail "paged: no report"
+grep -q 'for the pager [0-9.]* ms' err && grep -q '^  paged  ' err || fail "paged: not told: $(cat err)"
+report paged.report '.page_gap_ns > .busy_ns and .paged_bytes > 0 and .iterations == 24' >/dev/null &&
+    [ "$(report paged.report .busy_ns)" -lt $(($(report steps.report .busy_ns) * 5 / 4)) ] && echo "ok the pager's time apart" ||
+    fail "paged: $(report paged.report '{step_ns, busy_ns, host_gap_ns, page_gap_ns, paged_bytes}')"
+# At the bound the record ends, the program goes on, and the trace holds what was seen.
+SPILLWAY_PROFILE_MEM=64KiB "$SPILLWAY" profile -f -o bound.trace -- "$STEPS" --eval 5 --steps 30 >out 2>err || fail "bound: exit status $?"
+same "steps profiled in little memory" out
+grep -q "the profiler's memory is full" err || fail "bound: not told: $(cat err)"
+"$SPILLWAY" report --format json bound.trace >bound.report || fail "bound: no report"
+report bound.report '.log_bytes <= 65536 and .log_max_bytes == 65536 and (.ops | length) > 10' >/dev/null &&
+    echo "ok bounded memory" || fail "bound: $(report bound.report '{log_bytes, log_max_bytes, iterations}')"
+# As does a program that is to be planned for: it is paged without a plan.
+SPILLWAY_PROFILE_MEM=16KiB SIMGPU_MEM=64MiB "$SPILLWAY" run "$STEPS" --eval 5 --steps 30 >out 2>err || fail "bound, run: exit status $?"
+same "steps run in little memory for the profiler" out
+grep -q "the profiler's memory is full" err || fail "bound, run: not told: $(cat err)"
 exit $failed

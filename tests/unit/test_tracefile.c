@@ -18,18 +18,30 @@
 
 static struct spill_trace_op ops[] = {
     {.duration_ns = 7, .name = 1, .access_count = 2, .grid = {1, 2, 3}, .block = {4, 5, 6}},
-    {.duration_ns = 9, .name = SPILL_TRACE_NONE, .access_first = 2, .access_count = 1, .stream = 1},
+    {.duration_ns = 9,
+     .name = SPILL_TRACE_NONE,
+     .access_first = 2,
+     .access_count = 1,
+     .stream = 1,
+     .start_ns = 8,
+     .paged_bytes = 11},
 };
 static struct spill_trace_access accesses[] = {{0, 1}, {1, 2}, {1, 3}};
 static struct spill_trace_buffer buffers[] = {
     {.address = 0x7f0000000000, .bytes = 1 << 21, .site = SPILL_TRACE_NONE},
     {.bytes = 3, .life = SPILL_TRACE_ITERATION, .birth_op = 0, .free_op = 2, .site = 8, .pin = 2},
 };
+static struct spill_trace_difference differences[] = {{.iteration = 4, .op = 1, .expected = 1}};
 static char names[] = "\0kernel\0a.c:1\0prog\0dev";
 static const struct spill_trace sample = {
     .ops = ops,
     .accesses = accesses,
     .buffers = buffers,
+    .differences = differences,
+    .difference_count = 1,
+    .others = 6,
+    .log_bytes = 1000,
+    .log_max = 2000,
     .names = names,
     .op_count = 2,
     .access_count = 3,
@@ -94,6 +106,11 @@ static void written_is_read(void **state)
     assert_int_equal(t->small_bytes, 77);
     assert_int_equal(t->step_ns, 16);
     assert_int_equal(t->paged_bytes, 5);
+    assert_int_equal(t->others, 6);
+    assert_int_equal(t->log_bytes, 1000);
+    assert_int_equal(t->log_max, 2000);
+    assert_int_equal(t->difference_count, 1);
+    assert_memory_equal(t->differences, differences, sizeof(differences));
     spill_tracefile_free(t);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
@@ -138,8 +155,9 @@ static void damage_is_noticed(void **state)
         }
         data[i] ^= 0x41;
     }
-    /* Only the end record (24 bytes) and paddings (below 8 each, five records) may go unread. */
-    assert_in_range(accepted, 0, 24 + 5 * 7);
+    /* Only the end record (24 bytes), the type of the one record that may be missing and paddings
+     * (below 8 each, six records) may go unread. */
+    assert_in_range(accepted, 0, 24 + 4 + 6 * 7);
     spit(data, bytes);
 }
 
@@ -152,9 +170,9 @@ static void cuts_are_noticed(void **state)
         struct spill_trace *t = NULL;
         spit(data, n);
         enum spill_status status = spill_tracefile_read(path, &t, NULL, 0);
-        /* Without the end record alone all tables are there. */
+        /* Without the end record, and the differences, all tables are there. */
         if (status == SPILL_OK) {
-            assert_true(n + 24 + 8 > bytes);
+            assert_true(n + 24 + 24 + sizeof(differences) + 8 > bytes);
             assert_memory_equal(t->buffers, buffers, sizeof(buffers));
             spill_tracefile_free(t);
         } else {
@@ -178,6 +196,7 @@ static void wild_indices_are_refused(void **state)
     struct spill_trace_op op[2];
     struct spill_trace_access access[3];
     struct spill_trace_buffer buffer[2];
+    struct spill_trace_difference other[1];
     (void)state;
 #define WILD(table, original, statement)                                                           \
     do {                                                                                           \
@@ -196,6 +215,8 @@ static void wild_indices_are_refused(void **state)
     WILD(buffer, buffers, (t.buffers = buffer, buffer[1].birth_op = 3));
     WILD(buffer, buffers, (t.buffers = buffer, buffer[1].free_op = 3));
     WILD(buffer, buffers, (t.buffers = buffer, buffer[1].site = 1000));
+    WILD(other, differences, (t.differences = other, other[0].op = 3));
+    WILD(other, differences, (t.differences = other, other[0].found = 1000));
     WILD(op, ops, t.program = sizeof(names));
     WILD(op, ops, t.page_bytes = 0);
     WILD(op, ops, t.name_bytes = sizeof(names) - 1);

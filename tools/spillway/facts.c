@@ -9,12 +9,12 @@ enum spill_status spill_facts_build(const struct spill_trace *trace, struct spil
     *facts = (struct spill_facts){.trace = trace};
     facts->start = calloc((size_t)trace->op_count + 1, sizeof(*facts->start));
     if (facts->start == NULL || spill_idle_each(trace, &facts->idle) != SPILL_OK ||
-        spill_lifeline_build(trace, &facts->line) != SPILL_OK) {
+        spill_lifeline_build(trace, &facts->line) != SPILL_OK ||
+        spill_timeline_sum(trace, &facts->time) != SPILL_OK) {
         spill_facts_free(facts);
         return SPILL_ERR_NOMEM;
     }
-    for (uint32_t k = 0; k < trace->op_count; k++)
-        facts->start[k + 1] = facts->start[k] + trace->ops[k].duration_ns;
+    spill_timeline_starts(trace, facts->start);
     return SPILL_OK;
 }
 

@@ -11,11 +11,13 @@
 #include "preload/base/trace.h"
 #include "tools/spillway/idle.h"
 #include "tools/spillway/lifeline.h"
+#include "tools/spillway/timeline.h"
 
 struct spill_facts {
     const struct spill_trace *trace;
     struct spill_idle *idle; /* entry b: buffer b */
-    uint64_t *start;         /* of each op, one after another; [op_count]: their sum */
+    uint64_t *start;         /* of each op; [op_count]: end of the iteration */
+    struct spill_timeline time;
     struct spill_lifeline line;
 };
 

@@ -57,7 +57,7 @@ bool spill_report_csv_ops(const struct spill_facts *facts, FILE *out)
     const struct spill_trace *trace = facts->trace;
     char name[SPILL_TRACETEXT_NAME];
     fputs("op,kind,name,symbol,stream,start_ns,duration_ns,grid_x,grid_y,grid_z,block_x,block_y,"
-          "block_z,accesses,access_bytes,live_bytes\n",
+          "block_z,accesses,access_bytes,live_bytes,paged_bytes\n",
           out);
     for (uint32_t k = 0; k < trace->op_count; k++) {
         const struct spill_trace_op *op = &trace->ops[k];
@@ -68,10 +68,12 @@ bool spill_report_csv_ops(const struct spill_facts *facts, FILE *out)
         field(spill_tracetext_op(trace, k, name, sizeof(name)), out);
         fputc(',', out);
         field(spill_tracetext_name(trace, op->name, ""), out);
-        fprintf(out, ",%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%u,%u,%u,%u,%" PRIu64 ",%" PRIu64 "\n",
+        fprintf(out,
+                ",%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%u,%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64
+                "\n",
                 op->stream, facts->start[k], op->duration_ns, op->grid[0], op->grid[1], op->grid[2],
                 op->block[0], op->block[1], op->block[2], op->access_count, touched,
-                facts->line.live[k]);
+                facts->line.live[k], op->paged_bytes);
     }
     return !ferror(out);
 }

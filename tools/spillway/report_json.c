@@ -66,6 +66,7 @@ static void write_op(struct spill_json *json, const struct spill_facts *facts, u
     spill_json_count(json, "stream", op->stream);
     spill_json_count(json, "start_ns", facts->start[k]);
     spill_json_count(json, "duration_ns", op->duration_ns);
+    spill_json_count(json, "paged_bytes", op->paged_bytes);
     write_size(json, "grid", op->grid);
     write_size(json, "block", op->block);
     spill_json_count(json, "live_bytes", facts->line.live[k]);
@@ -113,6 +114,22 @@ static void write_buffer(struct spill_json *json, const struct spill_facts *fact
     spill_json_close(json);
 }
 
+/* Where the program left the iteration. */
+static void write_differences(struct spill_json *json, const struct spill_trace *trace)
+{
+    spill_json_open(json, "differences", '[', false);
+    for (uint32_t i = 0; i < trace->difference_count; i++) {
+        const struct spill_trace_difference *difference = &trace->differences[i];
+        spill_json_open(json, NULL, '{', false);
+        spill_json_count(json, "iteration", difference->iteration);
+        spill_json_count(json, "op", difference->op);
+        spill_json_text(json, "expected", spill_tracetext_name(trace, difference->expected, NULL));
+        spill_json_text(json, "found", spill_tracetext_name(trace, difference->found, NULL));
+        spill_json_close(json);
+    }
+    spill_json_close(json);
+}
+
 static void write_head(struct spill_json *json, const struct spill_facts *facts)
 {
     const struct spill_trace *trace = facts->trace;
@@ -126,11 +143,17 @@ static void write_head(struct spill_json *json, const struct spill_facts *facts)
     spill_json_count(json, "gpu_budget_bytes", trace->gpu_budget);
     spill_json_count(json, "page_bytes", trace->page_bytes);
     spill_json_count(json, "iterations", trace->iterations);
+    spill_json_count(json, "others", trace->others);
+    write_differences(json, trace);
     spill_json_count(json, "step_ns", trace->step_ns);
-    spill_json_count(json, "busy_ns", facts->start[trace->op_count]);
+    spill_json_count(json, "busy_ns", facts->time.busy_ns);
+    spill_json_count(json, "host_gap_ns", facts->time.host_gap_ns);
+    spill_json_count(json, "page_gap_ns", facts->time.page_gap_ns);
     spill_json_count(json, "peak_bytes", trace->peak_bytes);
     spill_json_count(json, "small_bytes", trace->small_bytes);
     spill_json_count(json, "paged_bytes", trace->paged_bytes);
+    spill_json_count(json, "log_bytes", trace->log_bytes);
+    spill_json_count(json, "log_max_bytes", trace->log_max);
     spill_json_open(json, "largest_op", '{', false);
     spill_json_index(json, "op", op);
     spill_json_count(json, "bytes", largest);

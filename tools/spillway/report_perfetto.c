@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One iteration in the Chrome trace event format, which Perfetto and chrome://tracing open. The
- * trace has durations, no starts: ops stand one after another, as the solver takes them. */
+/* One iteration in the Chrome trace event format, which Perfetto and chrome://tracing open. Ops
+ * stand where they were measured; of traces without starts, one after another. */
 #include "tools/spillway/facts.h"
 
 #include <stdlib.h>
@@ -107,7 +107,7 @@ bool spill_report_perfetto(const struct spill_facts *facts, FILE *out)
     spill_json_text(&json, "generator", "spillway " SPILL_VERSION);
     spill_json_text(&json, "program", program);
     spill_json_text(&json, "device", spill_tracetext_name(trace, trace->device_name, ""));
-    spill_json_text(&json, "note", "measured durations, set one after another");
+    spill_json_text(&json, "note", "of one iteration, as measured");
     spill_json_close(&json);
     spill_json_open(&json, "traceEvents", '[', true);
     name_process(&json, program);

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "preload/base/size.h"
+#include "tools/spillway/demangle.h"
 #include "tools/spillway/idle.h"
+#include "tools/spillway/timeline.h"
 #include "tools/spillway/tracetext.h"
 
-enum { LONGEST = 10, SIZE_TEXT = 24, NAME_TEXT = 48, FRAMES = 3 };
+enum { LONGEST = 10, SIZE_TEXT = 24, NAME_TEXT = 48, FRAMES = 3, DIFFERENCES = 3 };
 
 static char *op_text(const struct spill_trace *trace, uint32_t op, char *out)
 {
@@ -20,23 +22,58 @@ static double ms(uint64_t ns)
     return (double)ns / 1e6;
 }
 
+/* The first few of them: the same thing mostly comes again and again. */
+static void print_differences(const struct spill_trace *trace, FILE *out)
+{
+    char expected[NAME_TEXT], found[NAME_TEXT];
+    if (trace->others == 0)
+        return;
+    fprintf(out, "  others       %u stretch%s between them that did something else\n",
+            trace->others, trace->others == 1 ? "" : "es");
+    for (uint32_t i = 0; i < trace->difference_count && i < DIFFERENCES; i++) {
+        const struct spill_trace_difference *d = &trace->differences[i];
+        spill_demangle(spill_tracetext_name(trace, d->expected, "?"), expected, sizeof(expected));
+        spill_demangle(spill_tracetext_name(trace, d->found, "?"), found, sizeof(found));
+        fprintf(out, "               iteration %u, op %u: %s instead of %s\n", d->iteration, d->op,
+                found, expected);
+    }
+}
+
 static void print_head(const struct spill_trace *trace, FILE *out)
 {
     char text[SIZE_TEXT];
-    uint64_t busy = 0;
-    for (uint32_t k = 0; k < trace->op_count; k++)
-        busy += trace->ops[k].duration_ns;
+    struct spill_timeline time;
+    if (spill_timeline_sum(trace, &time) != SPILL_OK)
+        return;
     fprintf(out, "%s on %s, %s\n", spill_tracetext_name(trace, trace->program, "(unnamed program)"),
             spill_tracetext_name(trace, trace->device_name, "(unnamed device)"),
             spill_size_format(trace->gpu_bytes, text, sizeof(text)));
     if (trace->iterations > 0)
-        fprintf(out, "  iterations   %u alike, each %u ops in %.3f ms (GPU busy %.3f ms)\n",
-                trace->iterations, trace->op_count, ms(trace->step_ns), ms(busy));
+        fprintf(out, "  iterations   %u alike, each %u ops in %.3f ms\n", trace->iterations,
+                trace->op_count, ms(trace->step_ns));
     else
         fprintf(out,
-                "  iterations   none found that repeats: below is the whole run, %u ops (GPU busy "
-                "%.3f ms)\n",
-                trace->op_count, ms(busy));
+                "  iterations   none found that repeats: below is the whole run, %u ops in %.3f "
+                "ms\n",
+                trace->op_count, ms(trace->step_ns));
+    print_differences(trace, out);
+    fprintf(out, "  GPU time     busy %.3f ms", ms(time.busy_ns));
+    if (time.measured)
+        fprintf(out, ", waiting for the host %.3f ms", ms(time.host_gap_ns));
+    if (time.measured && trace->paged_bytes > 0)
+        fprintf(out, ", for the pager %.3f ms", ms(time.page_gap_ns));
+    fputc('\n', out);
+    if (trace->paged_bytes > 0)
+        fprintf(
+            out,
+            "  paged        %s in the iteration, which does not fit: the step is longer by that "
+            "wait, its ops are not\n",
+            spill_size_format(trace->paged_bytes, text, sizeof(text)));
+    if (trace->log_max > 0) {
+        fprintf(out, "  profiler     %s of memory",
+                spill_size_format(trace->log_bytes, text, sizeof(text)));
+        fprintf(out, ", %s at most\n", spill_size_format(trace->log_max, text, sizeof(text)));
+    }
 }
 
 static void print_memory(const struct spill_trace *trace, FILE *out)
@@ -64,9 +101,6 @@ static void print_memory(const struct spill_trace *trace, FILE *out)
     fprintf(out, "  peak         %s", spill_size_format(trace->peak_bytes, text[0], SIZE_TEXT));
     fprintf(out, ", and %s of buffers below one page\n",
             spill_size_format(trace->small_bytes, text[0], SIZE_TEXT));
-    if (trace->paged_bytes > 0)
-        fprintf(out, "  paged        %s in the iteration: it did not fit, so times are longer\n",
-                spill_size_format(trace->paged_bytes, text[0], SIZE_TEXT));
     uint32_t op = spill_idle_largest_op(trace, &largest);
     if (op != SPILL_TRACE_NONE)
         fprintf(out, "  largest op   %s: %s needs that much at once\n",
