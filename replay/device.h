@@ -63,6 +63,7 @@ struct spill_device {
     uint64_t out_bytes, in_bytes;             /* moved since the start */
     uint64_t paged_out_bytes, paged_in_bytes; /* of these, by the pager */
     uint64_t misses;                          /* times an op's buffers were not all resident */
+    uint64_t missed_at;                       /* spill_account_clock at the last one */
     uint64_t refused;                         /* times the program was told "out of memory" */
     uint64_t peak_bytes;                      /* frames and unmanaged memory */
 };

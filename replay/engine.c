@@ -132,10 +132,14 @@ static bool shadow_matches(struct spill_engine *e, const struct spill_opcall *op
 static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
 {
     e->shadow_hit = shadow_matches(e, op);
-    uint64_t start = spill_account_clock(), misses = e->dev.misses;
+    uint64_t misses = e->dev.misses;
     CUresult result = spill_pager_ensure(&e->dev, &e->touches);
-    spill_account_held(&e->account, SPILL_STALL_PAGING, start);
-    (*(e->dev.misses == misses ? &e->account.ops_resident : &e->account.ops_paged))++;
+    if (e->dev.misses == misses) { /* most often, and not worth two looks at the clock */
+        e->account.ops_resident++;
+    } else {
+        e->account.ops_paged++;
+        spill_account_held(&e->account, SPILL_STALL_PAGING, e->dev.missed_at);
+    }
     if (result != CUDA_SUCCESS)
         return result;
     if (op->kind == SPILL_OPKIND_ALL) {

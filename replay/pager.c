@@ -7,6 +7,7 @@
 #include "preload/base/log.h"
 #include "preload/base/size.h"
 #include "preload/base/trace.h"
+#include "replay/account.h"
 #include "replay/contents.h"
 
 /* A page whose frame may not be taken: of a pinned buffer, or of a slab (of no buffer at all). */
@@ -246,6 +247,7 @@ CUresult spill_pager_ensure(struct spill_device *dev, const struct spill_touches
     if (missing == 0)
         return CUDA_SUCCESS;
     dev->misses++;
+    dev->missed_at = spill_account_clock();
     if (total + dev->slab_pages > spill_device_frame_limit(dev))
         return too_small(dev, total);
     CUresult result = make_room(dev, missing);
