@@ -59,7 +59,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const char doc[] =
     "Run PROG unchanged, watch its use of GPU memory, write a trace, and print a summary: "
     "operations, "
-    "buffers, peak, and the buffers that lie idle longest.\v" SPILL_OPTIONS_NAMES_HELP "Examples:\n"
+    "buffers, peak, and the buffers that lie idle longest.\v" SPILL_OPTIONS_RECIPE_HELP
+        SPILL_OPTIONS_NAMES_HELP "Examples:\n"
     "  spillway profile -- ./train --epochs 1\n"
     "  spillway profile -o train.trace -f -- python3 train.py\n\n"
     "Exit status: the program's own, whatever becomes of the trace; 2 FILE cannot be written, 3 no "

@@ -47,8 +47,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const char doc[] =
     "Run PROG with its GPU memory kept within a budget: what does not fit waits in pinned host "
     "memory and is moved while the GPU works.\v"
-    "SIZE is a number and a unit: MiB, GiB (powers of 1024), MB, GB (powers of 1000).\n\n"
-    "Examples:\n"
+    "SIZE is a number and a unit: MiB, GiB (powers of 1024), MB, GB (powers of "
+    "1000).\n\n" SPILL_OPTIONS_RECIPE_HELP "Examples:\n"
     "  spillway run --gpu-mem 8GiB -- ./train --epochs 3\n"
     "  spillway run --gpu-mem 20GiB --host-mem 64GiB -- python3 train.py\n"
     "  spillway run -v ./train\n\n"

@@ -12,6 +12,7 @@
 #include "tools/spillway/command.h"
 #include "tools/spillway/elfcheck.h"
 #include "tools/spillway/locate.h"
+#include "tools/spillway/recipe.h"
 
 /* ITEM, then those words of the variable NAME that are not ITEM itself. */
 static bool prepend(const char *name, const char *item, const char *separators, char joint)
@@ -76,6 +77,15 @@ static bool set_environment(const struct spill_launch *launch)
             set_number("SPILLWAY_VERBOSE", (uint64_t)levels[launch->verbosity]));
 }
 
+/* The frameworks' switches, unless nothing is to be done at all. */
+static bool use_recipe(const struct spill_launch *launch)
+{
+    const char *verbose = getenv("SPILLWAY_VERBOSE");
+    bool tell = verbose == NULL || strtol(verbose, NULL, 10) >= SPILL_LOG_INFO;
+    return launch->skip_recipe || strcmp(getenv("SPILLWAY_MODE"), "off") == 0 ||
+           spill_recipe_apply(launch->argv, tell);
+}
+
 /* Loading the driver in the launcher costs a few milliseconds and turns a stack trace from the
  * depths of a framework into one line. */
 static bool driver_present(void)
@@ -108,7 +118,7 @@ int spill_launch_prepare(const struct spill_launch *launch)
     spill_elfcheck_warn(path);
     if (!spill_launch_preload(dir))
         return SPILL_EXIT_NOT_FOUND;
-    if (!set_environment(launch)) {
+    if (!set_environment(launch) || !use_recipe(launch)) {
         spill_log(SPILL_LOG_ERROR, "cannot set the program's environment");
         return SPILL_EXIT_NOT_FOUND;
     }

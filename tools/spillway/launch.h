@@ -22,6 +22,7 @@ struct spill_launch {
     uint64_t host_mem;  /* bytes; 0: not given */
     enum spill_launch_verbosity verbosity;
     bool skip_driver_check;
+    bool skip_recipe;
     char **argv; /* the program and its arguments, NULL at the end */
 };
 

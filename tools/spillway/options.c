@@ -9,7 +9,7 @@
 #include "preload/base/size.h"
 #include "tools/spillway/command.h"
 
-enum { KEY_GPU_MEM = 256, KEY_HOST_MEM, KEY_NO_DRIVER_CHECK, KEY_USAGE };
+enum { KEY_GPU_MEM = 256, KEY_HOST_MEM, KEY_NO_DRIVER_CHECK, KEY_NO_RECIPE, KEY_USAGE };
 
 static const struct argp_option table[] = {
     {"gpu-mem", KEY_GPU_MEM, "SIZE", 0,
@@ -20,6 +20,8 @@ static const struct argp_option table[] = {
     {"verbose", 'v', NULL, 0, "Say everything", 1},
     {"no-driver-check", KEY_NO_DRIVER_CHECK, NULL, 0,
      "Start the program even if no CUDA driver is found", 1},
+    {"no-recipe", KEY_NO_RECIPE, NULL, 0,
+     "Do not set variables for PyTorch, JAX and TensorFlow (see below)", 1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -120,6 +122,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_NO_DRIVER_CHECK:
         launch->skip_driver_check = true;
+        return 0;
+    case KEY_NO_RECIPE:
+        launch->skip_recipe = true;
         return 0;
     case ARGP_KEY_END:
         check_environment(launch);

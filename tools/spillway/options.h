@@ -28,6 +28,15 @@ extern const struct argp spill_options_help_argp;
     "mpirun, srun), %q{NAME} for a variable of the environment, %% for %. Ranks whose FILE has "   \
     "none of %p, %r and %q get theirs before the last dot: x.trace, x.3.trace.\n\n"
 
+/* For the help of commands that start a program. */
+#define SPILL_OPTIONS_RECIPE_HELP                                                                  \
+    "If PROG is a Python program whose text (or that of its own modules) imports PyTorch, JAX or " \
+    "TensorFlow, or is started by torchrun, their documented variables are set by which each "     \
+    "tensor becomes an allocation of its own: PYTORCH_NO_CUDA_MEMORY_CACHING=1, "                  \
+    "XLA_PYTHON_CLIENT_ALLOCATOR=platform, XLA_PYTHON_CLIENT_PREALLOCATE=false, "                  \
+    "TF_GPU_ALLOCATOR=cuda_malloc_async (memory from that pool is not moved yet). What is set "    \
+    "already stays.\n\n"
+
 /* Parses ARGV with ARGP. 0, or the exit status after the complaint was printed. */
 int spill_options_parse(const struct argp *argp, int argc, char **argv, void *input);
 
