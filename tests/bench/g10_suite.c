@@ -2,34 +2,9 @@
 /* Solves the G10 traces under the published setting and prints one row each:
  *     g10 [-d DIVISOR] [-m METHOD] [-e EFFORT] PUBLISHED.csv TRACE...
  * DIVISOR divides the kernel times. TRACE is MODEL-bBATCH.txt. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "solver/check.h"
 #include "solver/solve.h"
-#include "solver/textform.h"
-
-static char *read_file(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    char *text = NULL;
-    long size;
-
-    if (file == NULL)
-        return NULL;
-    if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 &&
-        fseek(file, 0, SEEK_SET) == 0) {
-        text = calloc(1, (size_t)size + 1);
-        if (text != NULL && fread(text, 1, (size_t)size, file) != (size_t)size) {
-            free(text);
-            text = NULL;
-        }
-    }
-    fclose(file);
-    return text;
-}
+#include "tests/bench/g10_load.h"
 
 /* The published slowdown of G10 for MODEL and BATCH, and the least of the other systems; 0 unknown.
  */
@@ -56,20 +31,11 @@ static void find_published(const char *csv, const char *model, long batch, doubl
     }
 }
 
-static double seconds_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int row(const char *path, const char *csv, uint64_t divisor,
                const struct spill_solve_options *options)
 {
     const char *base = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
     const char *dash = strstr(base, "-b");
-    char *text = read_file(path);
     char model[64] = "", complaint[160];
     long batch = dash != NULL ? atol(dash + 2) : 0;
     struct spill_textform trace;
@@ -81,23 +47,8 @@ static int row(const char *path, const char *csv, uint64_t divisor,
 
     if (dash != NULL && (size_t)(dash - base) < sizeof(model))
         memcpy(model, base, (size_t)(dash - base));
-    if (text == NULL) {
-        fprintf(stderr, "g10: %s: cannot be read\n", path);
+    if (!g10_load(path, divisor, &trace))
         return 1;
-    }
-    if (spill_textform_read(text, strlen(text), &trace, complaint, sizeof(complaint)) != SPILL_OK) {
-        fprintf(stderr, "g10: %s: %s\n", path, complaint);
-        free(text);
-        return 1;
-    }
-    free(text);
-    for (uint32_t k = 0; k < trace.problem.op_count; k++)
-        trace.ops[k].duration_ns /= divisor;
-    trace.problem.out = trace.problem.in = (struct spill_link){45000, UINT64_C(15754000000)};
-    trace.problem.duplex_permille = 1000;
-    trace.problem.page_bytes = 2u << 20;
-    trace.problem.gpu_budget = UINT64_C(40) << 30;
-    trace.problem.host_budget = UINT64_MAX;
     begun = seconds_now();
     status = spill_solve(&trace.problem, options, &plan, &obstacle);
     took = seconds_now() - begun;
