@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engines of the virtual clock. Operations run in an adversarial order, so an engine books the
- * first gap that is long enough at or after an operation's ready time, not the end of its queue: a
- * late-run operation still lands where a real engine would have had room for it. */
+/* The engines of the virtual clock. Operations run in an adversarial order, so an engine does not
+ * book the end of its queue but the first gap that is long enough: a late-run operation lands where
+ * a real engine would have had room for it. A copy engine moreover takes first what was ready
+ * first: what was booked there already stays where it is (others may know its time), the engine
+ * owes the overlap, and the next copy's booking pays it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,40 +11,30 @@
 
 struct slot {
     uint64_t start, end;
+    uint64_t ready; /* of the operation */
 };
 
 struct engine {
-    struct slot *slots; /* disjoint, ascending, touching ones merged */
+    struct slot *slots; /* disjoint, ascending */
     size_t count, room;
+    uint64_t owed;
 };
 
 static struct engine engines[SIMGPU_MAX_DEVICES][SIMGPU_ENGINE_COUNT];
 
-static void insert_slot(struct engine *e, size_t at, uint64_t start, uint64_t end)
+static void insert_slot(struct engine *e, size_t at, struct slot slot)
 {
-    bool joins_left = at > 0 && e->slots[at - 1].end == start;
-    bool joins_right = at < e->count && e->slots[at].start == end;
-    if (joins_left && joins_right) {
-        e->slots[at - 1].end = e->slots[at].end;
-        memmove(&e->slots[at], &e->slots[at + 1], (e->count - at - 1) * sizeof *e->slots);
-        e->count--;
-    } else if (joins_left) {
-        e->slots[at - 1].end = end;
-    } else if (joins_right) {
-        e->slots[at].start = start;
-    } else {
-        if (e->count == e->room) {
-            size_t room = e->room != 0 ? e->room * 2 : 64;
-            struct slot *grown = realloc(e->slots, room * sizeof *grown);
-            if (grown == NULL)
-                return; /* an engine that forgets a booking is merely too fast */
-            e->slots = grown;
-            e->room = room;
-        }
-        memmove(&e->slots[at + 1], &e->slots[at], (e->count - at) * sizeof *e->slots);
-        e->slots[at] = (struct slot){start, end};
-        e->count++;
+    if (e->count == e->room) {
+        size_t room = e->room != 0 ? e->room * 2 : 64;
+        struct slot *grown = realloc(e->slots, room * sizeof *grown);
+        if (grown == NULL)
+            return; /* an engine that forgets a booking is merely too fast */
+        e->slots = grown;
+        e->room = room;
     }
+    memmove(&e->slots[at + 1], &e->slots[at], (e->count - at) * sizeof *e->slots);
+    e->slots[at] = slot;
+    e->count++;
 }
 
 /* The first slot that ends after TIME. */
@@ -59,14 +51,19 @@ static size_t slot_after(const struct engine *e, uint64_t time)
     return low;
 }
 
-/* Where a gap of DURATION begins at or after READY; AT is its place among the slots. */
-static uint64_t find_gap(const struct engine *e, uint64_t ready, uint64_t duration, size_t *at)
+/* Where an operation of DURATION begins that is ready at READY; AT is its place among the slots.
+ * IN_TURN: before what was ready only later. */
+static uint64_t find_place(const struct engine *e, uint64_t ready, uint64_t duration, bool in_turn,
+                           size_t *at)
 {
     uint64_t start = ready;
     size_t i = slot_after(e, ready);
-    for (; i < e->count && e->slots[i].start < start + duration; i++)
+    for (; i < e->count && e->slots[i].start < start + duration; i++) {
+        if (in_turn && e->slots[i].start >= start && e->slots[i].ready > ready)
+            break;
         if (e->slots[i].end > start)
             start = e->slots[i].end;
+    }
     *at = i;
     return start;
 }
@@ -88,16 +85,22 @@ uint64_t simgpu_clock_book(struct simgpu_device *device, enum simgpu_engine engi
     if (engine == SIMGPU_ENGINE_NONE || *duration == 0)
         return ready;
     struct engine *e = &engines[device->ordinal][engine];
+    bool copies = engine != SIMGPU_ENGINE_COMPUTE;
     size_t at;
-    uint64_t start = find_gap(e, ready, *duration, &at);
-    if (engine != SIMGPU_ENGINE_COMPUTE && simgpu_config.duplex < 1) {
+    uint64_t start = find_place(e, ready, *duration, copies, &at);
+    if (copies && simgpu_config.duplex < 1) {
         /* What of the copy overlaps the other direction goes at the reduced rate. */
         const struct engine *other = &engines[device->ordinal][!engine];
         uint64_t shared = busy_within(other, start, start + *duration);
         *duration += (uint64_t)((double)shared * (1 / simgpu_config.duplex - 1));
-        start = find_gap(e, ready, *duration, &at);
+        start = find_place(e, ready, *duration, copies, &at);
     }
-    insert_slot(e, at, start, start + *duration);
+    uint64_t end = start + *duration + e->owed, last = at < e->count ? e->slots[at].start : end;
+    e->owed = end > last ? end - last : 0;
+    if (end > last)
+        end = last;
+    if (end > start)
+        insert_slot(e, at, (struct slot){start, end, ready});
     return start;
 }
 
