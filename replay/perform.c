@@ -79,6 +79,13 @@ enum spill_status spill_perform_place(struct spill_perform *perform, struct spil
     set_homes(script, dev, perform->slab.base);
     if (verify && spill_verify_boot(&perform->verify, dev, script, perform->slab.base) != SPILL_OK)
         spill_log_once(SPILL_LOG_WARN, "no memory to verify moves with: they are not verified");
+    spill_log(
+        SPILL_LOG_DEBUG,
+        "plan: %u ops, %u moves, %u events, %u waits, %llu bytes of host memory; step %llu ns, "
+        "none faster than %llu ns",
+        script->op_count, script->move_count, script->event_count, script->wait_count,
+        (unsigned long long)script->slab_bytes, (unsigned long long)script->plan->step_ns,
+        (unsigned long long)script->plan->bound_ns);
     return SPILL_OK;
 err_slab:
     spill_hostpool_drop_slab(&dev->host, &perform->slab);
