@@ -11,6 +11,7 @@
 #include "preload/base/driver.h"
 #include "preload/base/glob.h"
 #include "preload/base/log.h"
+#include "preload/base/tsanhost.h"
 #include "preload/guard.h"
 #include "preload/libc.h"
 #include "preload/base/pinrules.h"
@@ -90,6 +91,7 @@ bool spill_guard_enter(void)
     inside = 1;
     while (__atomic_test_and_set(&turnstile, __ATOMIC_ACQUIRE))
         sched_yield();
+    spill_tsanhost_acquire(&turnstile);
     spill_guard_calls++;
     if (__builtin_expect(spill_onsignal_asked, 0)) {
         spill_onsignal_asked = 0;
@@ -108,6 +110,7 @@ void spill_guard_drain(CUstream stream)
 
 void spill_guard_leave(void)
 {
+    spill_tsanhost_release(&turnstile);
     __atomic_clear(&turnstile, __ATOMIC_RELEASE);
     inside = 0;
 }
@@ -149,6 +152,7 @@ static bool enter_at_exit(void)
         return false;
     for (int i = 0; i < 200; i++) {
         if (!__atomic_test_and_set(&turnstile, __ATOMIC_ACQUIRE)) {
+            spill_tsanhost_acquire(&turnstile);
             inside = 1;
             return true;
         }

@@ -9,6 +9,7 @@
 #include "preload/base/fmt.h"
 #include "preload/base/log.h"
 #include "preload/base/pinrules.h"
+#include "preload/base/tsanhost.h"
 #include "preload/base/uthash_heap.h"
 #include "profiler/mix.h"
 
@@ -30,28 +31,21 @@ static struct site **by_number; /* number - 1 -> site */
 static size_t by_number_cap;
 static uint32_t site_count;
 
-/* libunwind's per-thread cache is torn down by a destructor that sanitizer-built hosts crash in. */
-static void forbid_caches(void *unwind)
-{
-    void **space = dlsym(unwind, "_ULx86_64_local_addr_space");
-    int (*set_policy)(void *, int) =
-        (int (*)(void *, int))dlsym(unwind, "_ULx86_64_set_caching_policy");
-    if (space != NULL && set_policy != NULL)
-        (void)set_policy(*space, 0); /* UNW_CACHE_NONE */
-}
-
+/* libunwind keeps a cache for each thread, and takes a lock when the thread ends: after
+ * ThreadSanitizer has forgotten it, and crashes. */
 static backtrace_fn find_backtrace(void)
 {
     static backtrace_fn found;
     static char tried;
     if (!tried) {
         tried = 1;
-        void *unwind = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+        void *unwind = spill_tsanhost() ? NULL : dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
         found = unwind == NULL ? NULL : (backtrace_fn)dlsym(unwind, "unw_backtrace");
-        if (found != NULL)
-            forbid_caches(unwind);
         if (found == NULL)
-            spill_log(SPILL_LOG_DEBUG, "no libunwind.so.8: traces will have no call sites");
+            spill_log(SPILL_LOG_DEBUG,
+                      spill_tsanhost()
+                          ? "built with ThreadSanitizer: traces will have no call sites"
+                          : "no libunwind.so.8: traces will have no call sites");
     }
     return found;
 }
@@ -133,9 +127,10 @@ bool spill_stack_held(void)
     uint32_t site = spill_stack_here();
     if (site != SPILL_NO_SITE)
         return by_number[site - 1]->held;
-    spill_log_once(SPILL_LOG_WARN,
-                   "call stacks cannot be walked (is libunwind.so.8 installed?): because of the "
-                   "site rules in SPILLWAY_PIN such allocations are left to the driver");
+    spill_log_once(
+        SPILL_LOG_WARN,
+        "call stacks cannot be walked (no libunwind.so.8, or ThreadSanitizer): because of the "
+        "site rules in SPILLWAY_PIN such allocations are left to the driver");
     return true;
 }
 

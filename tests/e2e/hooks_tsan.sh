@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
-# ThreadSanitizer: the library built with it, under four threads with four streams, in every mode.
+# ThreadSanitizer on four threads with four streams on the simulated GPU: in the library built with it,
+# in every mode and in replay, and in a program built with it around the library as it is. The simulator
+# itself is not instrumented: its locks are seen, its fibers are none of the sanitizer's.
 . "$SRC/tests/hooks/build.sh"
 echo 'int main(void) { return 0; }' >probe.c
 $CC -fsanitize=thread -o probe probe.c 2>/dev/null && ./probe || { echo "skip no ThreadSanitizer"; exit 77; }
@@ -12,19 +14,32 @@ tsan_make() { make -s -C "$SRC" O="$out" CC="$CC" LDFLAGS=-fsanitize=thread "$@"
 rm -f "$out/libspillway.so"
 tsan_make CFLAGS='-O1 -g' "$out/obj/preload/libc.o" "$out/obj/preload/lookup.o"
 tsan_make CFLAGS='-O1 -g -fsanitize=thread' "$out/libspillway.so"
-mkdir -p null
+"$BUILD/simgpu/simcc" -O2 -c -o kernel.o "$HOOKS/sim/four_kernel.cu" || exit 1
 # shellcheck disable=SC2086
-$CC -std=c11 $INC $WARN -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o null/libcuda.so.1 "$SRC/tests/bench/nulldriver.c" || exit 1
-# libunwind takes locks when a thread ends, after the sanitizer has forgotten the thread: not here.
-$CC -shared -o null/libunwind.so.8 -x c /dev/null || exit 1
-# shellcheck disable=SC2086
-$CC -std=c11 $INC -O1 -g -fsanitize=thread -o four_threads "$HOOKS/four_threads.c" -Lnull -l:libcuda.so.1 || exit 1
-for setting in SPILLWAY_MODE=offload SPILLWAY_GPU_MEM=160MiB SPILLWAY_MODE=profile; do
-    LD_LIBRARY_PATH=$PWD/null timeout 90 env "$setting" SPILLWAY_OUTPUT="$PWD/t.trace" LD_PRELOAD="$out/libspillway.so" ./four_threads >ran 2>err
-    if [ $? -eq 0 ] && grep -q ran ran && ! grep -q ThreadSanitizer err; then
-        echo "ok $setting"
+$CC -std=c11 -I"$BUILD/simgpu/include" $INC -O1 -g -fsanitize=thread -o four_streams "$HOOKS/sim/four_streams.c" kernel.o -L"$BUILD/simgpu" -lcudart || exit 1
+export LD_LIBRARY_PATH="$BUILD/simgpu" SPILLWAY_OUTPUT="$PWD/t.trace"
+./four_streams >bare || { echo "not ok alone"; exit 1; }
+./four_streams race >/dev/null 2>err && echo "not ok a race is not reported" && failed=1
+grep -q 'ThreadSanitizer: data race' err && echo "ok a race in the program is reported"
+
+run() { # NAME LIBRARY HOW SETTING...
+    name=$1 library=$2 how=$3
+    shift 3
+    timeout 90 env "$@" LD_PRELOAD="$library" ./four_streams "$how" >ran 2>err
+    status=$?
+    if [ $status -eq 0 ] && cmp bare ran && ! grep -q ThreadSanitizer err; then
+        echo "ok $name"
     else
-        echo "not ok $setting"; head -n 40 err; failed=1
+        echo "not ok $name: status $status"; head -n 40 err; failed=1
     fi
-done
+}
+replayed() { grep -q ' [1-9][0-9]* iterations replayed' err && echo "ok $1 did replay" || { echo "not ok $1 did not replay"; cat err; failed=1; }; }
+run "all fits" "$out/libspillway.so" free SPILLWAY_MODE=offload
+run "profile" "$out/libspillway.so" free SPILLWAY_MODE=profile
+run "paging" "$out/libspillway.so" free SPILLWAY_GPU_MEM=40MiB
+run "replay" "$out/libspillway.so" turns SPILLWAY_GPU_MEM=48MiB SPILLWAY_PLAN_WAIT=20000
+replayed replay
+run "planned meanwhile" "$out/libspillway.so" turns SPILLWAY_GPU_MEM=48MiB SPILLWAY_PLAN_WAIT=0
+run "checked" "$out/libspillway.so" turns SPILLWAY_GPU_MEM=48MiB SPILLWAY_PLAN_WAIT=20000 SPILLWAY_VERIFY=1
+run "the program alone is built with it" "$BUILD/libspillway.so" turns SPILLWAY_GPU_MEM=48MiB SPILLWAY_PLAN_WAIT=20000
 exit $failed
