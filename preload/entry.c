@@ -22,6 +22,7 @@ const struct spill_sink *spill_guard_sink;
 uint64_t spill_guard_calls;
 bool spill_guard_budget_view;
 uint64_t spill_guard_gpu_mem;
+const char *spill_guard_iteration = "";
 
 static struct spill_config config;
 static char started; /* 0 not yet, 1 in progress, 2 done */
@@ -57,6 +58,7 @@ static void start(void)
     if (config.mode != SPILL_MODE_OFF && program_wanted() && spill_pinrules_set(config.pin)) {
         spill_guard_budget_view = config.mode == SPILL_MODE_OFFLOAD && config.mem_info;
         spill_guard_gpu_mem = config.gpu_mem;
+        spill_guard_iteration = config.iteration;
         spill_guard_sink = spill_engine_sink(&config);
     }
     __atomic_store_n(&started, 2, __ATOMIC_RELEASE);

@@ -17,6 +17,7 @@
 extern const struct spill_sink *spill_guard_sink; /* NULL: inert */
 extern uint64_t spill_guard_calls;                /* times anyone entered */
 extern bool spill_guard_budget_view;              /* cuMemGetInfo tells of the budget */
+extern const char *spill_guard_iteration;         /* SPILLWAY_ITERATION, "" until it is read */
 extern uint64_t spill_guard_gpu_mem;              /* the setting; 0: none */
 
 /* Is the library to act at all? Starts it (reads the settings) at the first question. */

@@ -123,7 +123,7 @@ uint32_t spill_border_period(struct spill_recorder *rec)
 {
     uint32_t n = rec->record_count;
     enter(rec);
-    if (rec->mark_count >= MARKS_TRUSTED)
+    if (rec->marks_only)
         return 0; /* the program says where its borders are */
     uint32_t twin = rec->records[n - 1].twin;
     for (int tries = 0; twin != 0 && tries < CHAIN_MAX; tries++) {
@@ -147,5 +147,6 @@ uint32_t spill_border_mark(struct spill_recorder *rec)
     rec->marks[0] = rec->marks[1];
     rec->marks[1] = n;
     rec->mark_count++;
+    rec->marks_only = rec->marks_only || ++rec->mark_total >= MARKS_TRUSTED;
     return found;
 }

@@ -89,6 +89,8 @@ struct spill_recorder {
     uint32_t last_alloc;  /* index + 1 of the last allocation or free; 0: none */
     uint32_t marks[2];    /* record counts at the last two marks of the program */
     uint32_t mark_count;  /* since the log began */
+    uint32_t mark_total;  /* ever */
+    bool marks_only;      /* no border counts but the program's own */
     struct spill_shape seen[SPILL_SHAPES]; /* iterations that were planned */
     uint32_t seen_count;
     uint32_t known_period;        /* records of an iteration that is not looked for; 0: none */
@@ -118,7 +120,8 @@ enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct 
  * none. */
 uint32_t spill_border_period(struct spill_recorder *rec);
 /* The program marks an iteration's border here: the period, if what lies between the last three
- * marks is twice the same; 0 otherwise. Once there are that many marks, no other border counts. */
+ * marks is twice the same; 0 otherwise. Once there were that many marks, in this log or before it,
+ * no other border counts. */
 uint32_t spill_border_mark(struct spill_recorder *rec);
 /* The last PERIOD records are about to be planned. False: this shape was planned too often, each
  * time in vain; from now on it is not taken for an iteration. */

@@ -43,6 +43,7 @@ struct spill_engine {
     /* Profile mode: the iteration that the trace holds, and how the program went on with it. */
     struct spill_iteration watched;
     struct spill_follow follow;
+    bool watched_marked; /* the program marked its border */
     struct spill_links links;
     struct spill_planner planner;
     uint32_t planned_period;          /* of the iteration the planner works on */

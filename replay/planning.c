@@ -72,7 +72,14 @@ void spill_engine_write_partial_trace(struct spill_engine *e)
     describe(e, &it);
     write_trace(e, &it.trace);
     spill_iteration_free(&it);
-    spill_log(SPILL_LOG_WARN, "no repeating iteration was found: the trace holds the whole run");
+    if (e->config.iteration[0] != '\0' && e->rec.mark_total == 0)
+        spill_log(SPILL_LOG_WARN,
+                  "nothing marked an iteration as SPILLWAY_ITERATION=%s says: the trace holds the "
+                  "whole run",
+                  e->config.iteration);
+    else
+        spill_log(SPILL_LOG_WARN,
+                  "no repeating iteration was found: the trace holds the whole run");
 }
 
 /* The last PERIOD records as an iteration, with all that a trace says. */
@@ -96,9 +103,19 @@ static bool see_iteration(struct spill_engine *e, uint32_t period, struct spill_
     return true;
 }
 
-/* Profiling: a loop at the program's start may repeat, too. The trace is of the iteration that
- * needs most memory; watching ends when one has come again often enough. */
-static void watch(struct spill_engine *e, uint32_t period)
+/* Profiling: a loop at the program's start may repeat, too. The trace is of the iteration that the
+ * program marks, or else that needs most memory; watching ends when one has come again often
+ * enough.
+ */
+static bool better_watched(const struct spill_engine *e, const struct spill_iteration *it,
+                           bool marked)
+{
+    if (!e->trace_written || marked != e->watched_marked)
+        return !e->trace_written || marked;
+    return it->trace.peak_bytes > e->watched.trace.peak_bytes;
+}
+
+static void watch(struct spill_engine *e, uint32_t period, bool marked)
 {
     struct spill_iteration it;
     if (period == e->planned_period && spill_border_sum(&e->rec, period) == e->planned_sum) {
@@ -111,13 +128,14 @@ static void watch(struct spill_engine *e, uint32_t period)
     }
     if (!see_iteration(e, period, &it))
         return;
-    if ((e->trace_written && it.trace.peak_bytes <= e->watched.trace.peak_bytes) ||
+    if (!better_watched(e, &it, marked) ||
         spill_follow_start(&e->follow, &e->rec, period) != SPILL_OK) {
         spill_iteration_free(&it);
         return;
     }
     spill_iteration_free(&e->watched);
     e->watched = it;
+    e->watched_marked = marked;
     write_trace(e, &it.trace);
 }
 
@@ -200,10 +218,10 @@ static void take_plan(struct spill_engine *e, bool border)
 }
 
 /* Here the last PERIOD records end an iteration that repeats. */
-static void at_repetition(struct spill_engine *e, uint32_t period)
+static void at_repetition(struct spill_engine *e, uint32_t period, bool marked)
 {
     if (e->config.mode == SPILL_MODE_PROFILE) {
-        watch(e, period);
+        watch(e, period, marked);
         return;
     }
     if (!e->planner.running)
@@ -229,12 +247,12 @@ void spill_engine_recorded(struct spill_engine *e)
     if (e->hold > 0 && --e->hold == 0)
         e->rec.known_period = 0;
     if (period != 0)
-        at_repetition(e, period);
+        at_repetition(e, period, false);
 }
 
 void spill_engine_marked(struct spill_engine *e)
 {
     uint32_t period = spill_border_mark(&e->rec);
     if (period != 0)
-        at_repetition(e, period);
+        at_repetition(e, period, true);
 }

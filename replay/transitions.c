@@ -13,6 +13,7 @@ bool spill_engine_boot(struct spill_engine *e)
     if (spill_driver_complete() && spill_device_boot(&e->dev, &e->config) == SPILL_OK) {
         e->state = SPILL_STATE_OBSERVE;
         e->rec.bytes_max = e->config.profile_mem;
+        e->rec.marks_only = e->config.iteration[0] != '\0';
         spill_engine_start_recording(e);
         return true;
     }

@@ -73,6 +73,15 @@ static enum spill_status parse_text(const char *text, const char **value)
     return SPILL_OK;
 }
 
+static enum spill_status parse_marks(const char *text, const char **value)
+{
+    *value = text;
+    return *text == '\0' || strcmp(text, "profiler") == 0 ||
+                   (strncmp(text, "nvtx:", 5) == 0 && text[5] != '\0')
+               ? SPILL_OK
+               : SPILL_ERR_INVAL;
+}
+
 static const char *const names[] = {
 #define SPILL_CONFIG(field, name, type, fallback, unit, doc) name,
 #include "preload/base/config.def"

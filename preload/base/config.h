@@ -16,6 +16,7 @@ typedef bool spill_config_bool;
 typedef enum spill_mode spill_config_mode;
 typedef bool spill_config_view; /* budget, not real */
 typedef const char *spill_config_text;
+typedef const char *spill_config_marks; /* "", "profiler" or "nvtx:NAME" */
 
 struct spill_config {
 #define SPILL_CONFIG(field, name, type, fallback, unit, doc) spill_config_##type field;

@@ -7,6 +7,7 @@
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL
 #endif
+#include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>
 
 #endif

@@ -13,6 +13,7 @@
 #include <utility>
 
 #define __CUDA_API_VERSION_INTERNAL
+#include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>
 
 #include "tests/hooks/fakedriver.h"
@@ -20,7 +21,7 @@ extern "C" {
 #include "tests/hooks/recsink.h"
 }
 
-enum hook_class { LOOKUP, ALLOC, FREE, QUERY, REFUSE, PIN, MAP, COPY, SET, LAUNCH, GRAPH, SYNC, MODULE, CONTEXT };
+enum hook_class { LOOKUP, ALLOC, FREE, QUERY, REFUSE, PIN, MAP, COPY, SET, LAUNCH, GRAPH, SYNC, MODULE, CONTEXT, MARK };
 
 /* The driver's declaration and the row's type must agree, or this does not compile. */
 extern "C" {

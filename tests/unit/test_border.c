@@ -41,7 +41,8 @@ static int set_up(void **state)
 {
     (void)state;
     spill_recorder_reset(&rec);
-    rec.known_period = 0;
+    rec.known_period = rec.mark_total = 0;
+    rec.marks_only = false;
     assert_int_equal(spill_span_boot(&ranges, SPAN_PAGES), SPILL_OK);
     assert_int_equal(
         spill_bufmap_boot(&map, (uint64_t)1 << 40, (uint64_t)SPAN_PAGES << BASE_SHIFT, BASE_SHIFT),

@@ -12,12 +12,17 @@
  * uploaded
  *   --log N     every N steps one more copy to the host
  *   --mark      say where each step begins, if someone listens
+ *   --profiler  the same by cudaProfilerStart
+ *   --nvtx      by ./libranges.so (nvtx_ranges.c), as RANGES_HOW says
+ *   --rarely N  say so only every N steps
  *   --ask N     in step N the process sends itself SIGUSR1, the default action of which is to end
  * it
  *   --handle    and handles it
  *   --build N   from step N on a kernel writes the pointer table anew in every step */
+#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,6 +49,7 @@ enum {
 static int steps = 12, layers = 8, mib = 2;
 static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every, build_at,
     ask_at;
+static int by_profiler, by_nvtx, rarely = 1;
 static int two_streams, two_threads, mark, handle;
 static volatile sig_atomic_t handled;
 
@@ -267,6 +273,23 @@ static void run_step(struct net *net)
     printf("step %d sums %.9g %.9g\n", net->step, top, bottom);
 }
 
+static void say_step(void)
+{
+    static void (*range_start)(const char *);
+    if (mark && spillway_iteration)
+        spillway_iteration();
+    if (by_profiler)
+        CHECK(cudaProfilerStart());
+    if (by_nvtx && range_start == NULL) {
+        void *ranges = dlopen("./libranges.so", RTLD_NOW);
+        range_start = ranges == NULL ? NULL : (void (*)(const char *))dlsym(ranges, "range_start");
+        if (range_start == NULL)
+            exit(65);
+    }
+    if (by_nvtx)
+        range_start(getenv("RANGES_HOW"));
+}
+
 static void parse(int argc, char **argv)
 {
     static const struct {
@@ -286,6 +309,9 @@ static void parse(int argc, char **argv)
         {"--log", &log_every, 0},
         {"--build", &build_at, 0},
         {"--mark", &mark, 1},
+        {"--profiler", &by_profiler, 1},
+        {"--nvtx", &by_nvtx, 1},
+        {"--rarely", &rarely, 0},
         {"--ask", &ask_at, 0},
         {"--handle", &handle, 1},
         {"--streams", &two_streams, 1},
@@ -324,8 +350,8 @@ int main(int argc, char **argv)
         CHECK(cudaMemset(net.m[l], 0, sizeof(float) * net.n));
     }
     for (net.step = 1; net.step <= steps; net.step++) {
-        if (mark && spillway_iteration)
-            spillway_iteration();
+        if (every(rarely, net.step))
+            say_step();
         run_step(&net);
     }
     net.count = net.n;

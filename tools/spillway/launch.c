@@ -77,6 +77,23 @@ static bool set_environment(const struct spill_launch *launch)
             set_number("SPILLWAY_VERBOSE", (uint64_t)levels[launch->verbosity]));
 }
 
+/* NVTX loads one tool, which its environment names. */
+static bool inject_nvtx(const char *dir)
+{
+    static const char name[] = "NVTX_INJECTION64_PATH";
+    const char *iteration = getenv("SPILLWAY_ITERATION"), *tool = getenv(name);
+    char path[PATH_MAX + 32];
+    if (iteration == NULL || strncmp(iteration, "nvtx:", 5) != 0)
+        return true;
+    if (tool != NULL && *tool != '\0') {
+        spill_log(SPILL_LOG_WARN,
+                  "%s is %s: its ranges do not come here, iterations are not marked", name, tool);
+        return true;
+    }
+    snprintf(path, sizeof(path), "%s/%s", dir, spill_locate_library_name);
+    return setenv(name, path, 1) == 0;
+}
+
 /* The frameworks' switches, unless nothing is to be done at all. */
 static bool use_recipe(const struct spill_launch *launch)
 {
@@ -118,7 +135,7 @@ int spill_launch_prepare(const struct spill_launch *launch)
     spill_elfcheck_warn(path);
     if (!spill_launch_preload(dir))
         return SPILL_EXIT_NOT_FOUND;
-    if (!set_environment(launch) || !use_recipe(launch)) {
+    if (!set_environment(launch) || !inject_nvtx(dir) || !use_recipe(launch)) {
         spill_log(SPILL_LOG_ERROR, "cannot set the program's environment");
         return SPILL_EXIT_NOT_FOUND;
     }
