@@ -2,6 +2,7 @@
 /* The library's life in its host: nothing at load but a fork handler; settings at the first look-up
  * or CUDA call; one line at exit; a forked child passes through. */
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -126,13 +127,25 @@ static void in_child(void)
     turnstile = 0;
 }
 
-/* Did this process use CUDA? Asked at exit, when only a harmless call is allowed. */
+static int find_driver(struct dl_phdr_info *info, size_t size, void *path)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+    (void)size;
+    if (strncmp(slash != NULL ? slash + 1 : info->dlpi_name, "libcuda.so", 10) != 0)
+        return 0;
+    *(const char **)path = info->dlpi_name;
+    return 1;
+}
+
+/* Did this process use CUDA? Asked at exit, when only a harmless call is allowed. The driver is not
+ * opened by its name, for which every folder would be searched in every program that has none. */
 static bool cuda_was_used(void)
 {
+    const char *path = NULL;
     spill_libc_load();
-    void *driver = spill_libc.next_dlopen == NULL
-                       ? NULL
-                       : spill_libc.next_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (spill_libc.next_dlopen == NULL || dl_iterate_phdr(find_driver, &path) == 0)
+        return false;
+    void *driver = spill_libc.next_dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     if (driver == NULL)
         return false;
     PFN_cuDeviceGetCount_v2000 count =
