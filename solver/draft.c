@@ -4,22 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t spill_draft_piece_pages(const struct spill_problem *problem)
+static uint32_t longest_piece(const struct spill_problem *problem, uint32_t latencies)
 {
     const struct spill_link *slow =
         problem->in.bytes_per_s < problem->out.bytes_per_s ? &problem->in : &problem->out;
     uint64_t latency = problem->in.latency_ns > problem->out.latency_ns ? problem->in.latency_ns
                                                                         : problem->out.latency_ns;
-    double bytes = 400.0 * (double)latency * 1e-9 * (double)slow->bytes_per_s;
+    double bytes = (double)latencies * (double)latency * 1e-9 * (double)slow->bytes_per_s;
     double pages = bytes / (double)problem->page_bytes;
 
     return pages >= 1048576.0 ? 1048576 : pages < 1.0 ? 1 : (uint32_t)pages;
 }
 
 enum spill_status spill_draft_build(struct spill_draft *draft, const struct spill_prep *prep,
-                                    const uint32_t *amount, struct spill_arena *arena)
+                                    const uint32_t *amount, uint32_t latencies,
+                                    struct spill_arena *arena)
 {
-    uint32_t n = prep->problem->op_count, most = spill_draft_piece_pages(prep->problem);
+    uint32_t n = prep->problem->op_count, most = longest_piece(prep->problem, latencies);
     size_t count = 0;
 
     for (uint32_t g = 0; g < prep->gap_count; g++)

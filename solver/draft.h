@@ -32,13 +32,12 @@ struct spill_draft {
 };
 
 /* Pieces for AMOUNT[g] pages leaving in each gap, called back as late as possible. A buffer's pages
- * leave from the front, so that its several gaps move the same ones. */
+ * leave from the front, so that its several gaps move the same ones. No piece takes longer than
+ * LATENCIES of the links: small enough that memory flows while a large buffer moves, large enough
+ * that latencies do not add up. */
 enum spill_status spill_draft_build(struct spill_draft *draft, const struct spill_prep *prep,
-                                    const uint32_t *amount, struct spill_arena *arena);
-
-/* Largest piece: small enough that memory flows while a large buffer moves, large enough that the
- * latency of the links stays below a few thousandths. */
-uint32_t spill_draft_piece_pages(const struct spill_problem *problem);
+                                    const uint32_t *amount, uint32_t latencies,
+                                    struct spill_arena *arena);
 
 /* Makes draft->plan from the pieces. */
 enum spill_status spill_draft_plan(struct spill_draft *draft, const struct spill_prep *prep,

@@ -15,13 +15,14 @@
 #include "solver/frames_runs.h"
 
 #define ORDERS   3
-#define REPAINTS 6
-#define PATIENCE 2 /* attempts in a row that are no better */
+#define REPAINTS 4
+#define PATIENCE 1 /* attempts in a row that are no better */
 
 struct shelf {
     struct spill_arc *arcs; /* sorted */
     uint32_t arc_count, arc_room;
-    uint32_t last_first; /* arcs[arc_count - 1].first */
+    uint32_t last_first, last_end; /* of arcs[arc_count - 1] */
+    int64_t last_free, first_need; /* of it, and of arcs[0] */
     uint32_t frame_first, frame_count;
 };
 
@@ -42,8 +43,16 @@ struct painter {
     struct shelf *shelves;
     uint32_t shelf_count, shelf_room;
     struct offer *offers;
-    uint64_t *filled; /* of each shelf: 64ths of the cycle that are taken throughout */
+    uint64_t *filled; /* of each shelf: parts of the cycle that are taken throughout */
 };
+
+/* How long memory that is free at FREE is waited for by what needs it at NEED, LATER on. */
+static int64_t wait_between(int64_t free_at, int64_t need, int64_t later)
+{
+    if (free_at == SPILL_ARC_CUT || need == SPILL_ARC_CUT || free_at <= need + later)
+        return 0;
+    return free_at - need - later;
+}
 
 /* How well the run suits a shelf; false when the shelf is taken where the run stays. WAIT: how long
  * new stays would wait for memory that is still being copied out, and make later ones wait. SLACK:
@@ -64,8 +73,14 @@ static bool rate(const struct painter *p, const struct shelf *shelf, const struc
         const struct spill_arc *before, *after;
         uint32_t low = 0, high = shelf->arc_count;
 
-        if (shelf->last_first < arc->first)
-            low = high;      /* the usual case when runs come in order of start */
+        if (shelf->last_first < arc->first) { /* the usual case when runs come in order of start */
+            if (shelf->last_end > arc->first)
+                return false;
+            *slack += arc->first - shelf->last_end;
+            late += wait_between(shelf->last_free, arc->need, 0) +
+                    wait_between(arc->free, shelf->first_need, step);
+            continue;
+        }
         while (low < high) { /* first arc of the shelf that begins after ARC */
             uint32_t middle = (low + high) / 2;
 
@@ -75,54 +90,33 @@ static bool rate(const struct painter *p, const struct shelf *shelf, const struc
                 high = middle;
         }
         before = &shelf->arcs[low > 0 ? low - 1 : shelf->arc_count - 1];
-        after = &shelf->arcs[low < shelf->arc_count ? low : 0];
-        if ((low > 0 && before->end > arc->first) ||
-            (low < shelf->arc_count && arc->end > after->first))
+        after = &shelf->arcs[low];
+        if ((low > 0 && before->end > arc->first) || arc->end > after->first)
             return false;
         *slack += low > 0 ? arc->first - before->end : arc->first + n - before->end;
-        if (p->when == NULL)
-            continue;
-        if (arc->need != SPILL_ARC_CUT && before->free != SPILL_ARC_CUT) {
-            int64_t wanted = arc->need + (low > 0 ? 0 : step);
-
-            late += before->free > wanted ? before->free - wanted : 0;
-        }
-        if (arc->free != SPILL_ARC_CUT && after->need != SPILL_ARC_CUT) {
-            int64_t wanted = after->need + (low < shelf->arc_count ? 0 : step);
-
-            late += arc->free > wanted ? arc->free - wanted : 0;
-        }
+        late += wait_between(before->free, arc->need, low > 0 ? 0 : step) +
+                wait_between(arc->free, after->need, 0);
     }
     *wait = (uint64_t)late;
     return true;
 }
 
 /* Parts of the cycle that ARCS, sorted, cover from end to end. */
-static uint64_t filled_parts(uint32_t n, const struct spill_arc *arcs, uint32_t count)
+static uint64_t filled_parts(const struct painter *p, const struct spill_arc *arcs, uint32_t count)
 {
+    uint32_t n = p->prep->problem->op_count, shift = p->runs.shift;
     uint64_t filled = 0;
 
-    for (uint32_t i = 0, first = 0, end = 0; i <= count; i++) {
-        if (i < count && arcs[i].first == end) {
-            end = arcs[i].end; /* they follow upon each other */
-            continue;
-        }
-        if (end > first) {
-            uint64_t parts = spill_runs_parts(n, first, end);
-            uint32_t low = (uint32_t)__builtin_ctzll(parts);
-            uint32_t high = 63 - (uint32_t)__builtin_clzll(parts);
+    for (uint32_t i = 0; i < count;) {
+        uint32_t first = arcs[i].first, end = arcs[i].end;
 
-            /* the first and the last part may be covered in part only */
-            if (first > 0 && (uint64_t)(first - 1) * 64 / n == low)
-                parts &= ~(UINT64_C(1) << low);
-            if (end < n && (uint64_t)end * 64 / n == high)
-                parts &= ~(UINT64_C(1) << high);
-            filled |= parts;
-        }
-        if (i < count) {
-            first = arcs[i].first;
-            end = arcs[i].end;
-        }
+        for (i++; i < count && arcs[i].first == end; i++)
+            end = arcs[i].end; /* they follow upon each other */
+        /* without the first and the last part where only some of it is covered */
+        first = (first + (1u << shift) - 1) >> shift << shift;
+        end = end < n ? end >> shift << shift : end;
+        if (first < end)
+            filled |= spill_runs_parts(&p->runs, first, end);
     }
     return filled;
 }
@@ -150,7 +144,10 @@ static bool occupy(struct painter *p, uint32_t c, const struct spill_run *run)
     }
     shelf->arc_count = total;
     shelf->last_first = shelf->arcs[total - 1].first;
-    p->filled[c] = filled_parts(p->prep->problem->op_count, shelf->arcs, total);
+    shelf->last_end = shelf->arcs[total - 1].end;
+    shelf->last_free = shelf->arcs[total - 1].free;
+    shelf->first_need = shelf->arcs[0].need;
+    p->filled[c] = filled_parts(p, shelf->arcs, total);
     return true;
 }
 

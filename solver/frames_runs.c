@@ -14,12 +14,9 @@ struct builder {
     struct spill_runs *out;
 };
 
-uint64_t spill_runs_parts(uint32_t n, uint32_t first, uint32_t end)
+uint64_t spill_runs_parts(const struct spill_runs *runs, uint32_t first, uint32_t end)
 {
-    uint32_t low = (uint32_t)((uint64_t)first * 64 / n);
-    uint32_t high = (uint32_t)((uint64_t)(end - 1) * 64 / n);
-
-    return UINT64_MAX << low & UINT64_MAX >> (63 - high);
+    return UINT64_MAX << (first >> runs->shift) & UINT64_MAX >> (63 - ((end - 1) >> runs->shift));
 }
 
 static void add_arc(struct builder *p, struct spill_run *run, uint32_t first, uint32_t length,
@@ -116,7 +113,7 @@ static void add_run(struct builder *p, uint32_t b, uint32_t page, uint32_t pages
     }
     qsort(p->out->arcs + run->arc_first, run->arc_count, sizeof(struct spill_arc), compare_arcs);
     for (uint32_t a = run->arc_first; a < p->out->arc_count; a++)
-        run->parts |= spill_runs_parts(n, p->out->arcs[a].first, p->out->arcs[a].end);
+        run->parts |= spill_runs_parts(p->out, p->out->arcs[a].first, p->out->arcs[a].end);
 }
 
 static int compare_u32(const void *left, const void *right)
@@ -213,5 +210,7 @@ bool spill_runs_build(struct spill_runs *runs, const struct spill_prep *prep,
     struct builder p = {prep, plan, when, (int64_t)step_ns, late, arena, runs};
 
     memset(runs, 0, sizeof(*runs));
+    while ((prep->problem->op_count - 1) >> runs->shift >= 64)
+        runs->shift++;
     return build(&p) && !arena->failed;
 }

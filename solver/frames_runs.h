@@ -29,17 +29,18 @@ struct spill_run {
     uint64_t waits;  /* longest wait for one of its frames */
     uint32_t arc_first, arc_count;
     uint32_t length; /* ops it stays */
-    uint64_t parts;  /* one bit for each 64th of the cycle: it stays at some op of it */
+    uint64_t parts;  /* one bit for each part of the cycle: it stays at some op of it */
 };
 
 struct spill_runs {
     struct spill_run *list;
     struct spill_arc *arcs; /* those of a run lie together, sorted */
     uint32_t count, arc_count;
+    uint32_t shift; /* op k is in part k >> shift, of 64 at most */
 };
 
-/* The 64ths of the cycle of N ops that ops [FIRST, END) have a part in, one bit each. */
-uint64_t spill_runs_parts(uint32_t n, uint32_t first, uint32_t end);
+/* The parts of the cycle in which ops [FIRST, END) lie, one bit each. */
+uint64_t spill_runs_parts(const struct spill_runs *runs, uint32_t first, uint32_t end);
 
 /* LATE: stays begin with the op that uses them, not with the copy in: how much earlier pages can be
  * back is settled when their frames are known. WHEN, the timing with steps of STEP_NS, may be NULL:

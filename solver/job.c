@@ -6,6 +6,7 @@
 #include "solver/advance.h"
 #include "solver/dispatch.h"
 #include "solver/frames.h"
+#include "solver/realmath.h"
 #include "solver/select.h"
 
 #define SCHEDULE_ROUNDS 8
@@ -18,6 +19,7 @@ enum spill_status spill_job_open(struct spill_job *job, struct spill_prep *prep,
     memset(job, 0, sizeof(*job));
     job->prep = prep;
     job->arena = arena;
+    job->latencies = 400;
     if (status != SPILL_OK)
         return status;
     job->weight = spill_arena_alloc(arena, problem->op_count, sizeof(uint64_t));
@@ -26,6 +28,15 @@ enum spill_status spill_job_open(struct spill_job *job, struct spill_prep *prep,
     for (uint32_t k = 0; k < problem->op_count; k++)
         job->weight[k] = problem->ops[k].duration_ns;
     return SPILL_OK;
+}
+
+bool spill_job_goes_on(const struct spill_job *job)
+{
+    double bound = spill_real_max((double)job->prep->compute_ns, job->relax.bound_ns);
+
+    if (job->found && (double)job->best.plan.step_ns <= bound * 1.0003)
+        return false;
+    return job->more == NULL || job->more(job->context);
 }
 
 /* Fills what follows from moves and parks alone: peak, host memory, bytes. */
@@ -179,7 +190,7 @@ enum spill_status spill_job_draft(struct spill_job *job, uint32_t budget, enum s
     else
         status = spill_select_cover(prep, &want, amount);
     if (status == SPILL_OK)
-        status = spill_draft_build(draft, prep, amount, job->arena);
+        status = spill_draft_build(draft, prep, amount, job->latencies, job->arena);
     if (status == SPILL_OK)
         status = spill_draft_evaluate(draft, prep, job->arena);
     return start == SPILL_START_FULL || status != SPILL_OK ? status : reschedule(job);

@@ -32,11 +32,17 @@ struct spill_job {
     struct spill_draft draft;
     struct spill_draft best; /* with its plan complete, once found */
     bool found;
+    uint32_t latencies;          /* longest copy of a draft, in latencies of the links */
+    bool (*more)(void *context); /* NULL, or says whether there is time to go on */
+    void *context;
     bool late; /* the draft's frames are chosen for stays that begin with their use */
 };
 
 enum spill_status spill_job_open(struct spill_job *job, struct spill_prep *prep,
                                  const struct spill_problem *problem, struct spill_arena *arena);
+
+/* Is there time, and something left to gain over the best plan? */
+bool spill_job_goes_on(const struct spill_job *job);
 
 /* Pages of idle buffers to keep on the host so that BUDGET pages may be enough. */
 uint32_t spill_job_parks(const struct spill_prep *prep, uint32_t budget);

@@ -89,7 +89,7 @@ enum spill_status spill_solve(const struct spill_problem *problem,
                               const struct spill_solve_options *options, struct spill_plan **plan,
                               struct spill_solve_obstacle *obstacle)
 {
-    const struct spill_solve_options none = {NULL, 0};
+    const struct spill_solve_options none = {.method = NULL};
     struct spill_arena arena = {0};
     struct spill_prep prep;
     struct spill_job job;
@@ -97,6 +97,8 @@ enum spill_status spill_solve(const struct spill_problem *problem,
 
     if (options == NULL)
         options = &none;
+    job.more = options->more;
+    job.context = options->context;
     job.ours = options->method == NULL || strcmp(options->method, "ours") == 0;
     if (!job.ours && strcmp(options->method, "exact") != 0) {
         job.method = spill_method_find(options->method);

@@ -4,6 +4,7 @@
 #ifndef SPILL_SOLVE_H
 #define SPILL_SOLVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "preload/base/status.h"
@@ -11,10 +12,14 @@
 #include "solver/problem.h"
 
 struct spill_solve_options {
-    const char
-        *method;     /* NULL or "ours": the default; "exact": see solver/exact.h; other names in */
-                     /* solver/methods.h */
-    uint32_t effort; /* rounds of improvement after the first plan; 0 = first plan only */
+    /* NULL or "ours": the default; "exact": see solver/exact.h; other names in solver/methods.h */
+    const char *method;
+    uint32_t effort; /* 0: our own ways only; more: what others would move as well, and that many
+                        rounds of small changes */
+    bool (*more)(void *context); /* asked between attempts once there is a plan; false ends the
+                                    search. NULL: effort alone does, and the plan is the same bytes
+                                    every time */
+    void *context;
 };
 
 /* Why no plan exists, for one clear line to the user. */

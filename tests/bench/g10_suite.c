@@ -77,7 +77,7 @@ static int row(const char *path, const char *csv, uint64_t divisor,
 
 int main(int argc, char **argv)
 {
-    struct spill_solve_options options = {NULL, 0};
+    struct spill_solve_options options = {.method = NULL};
     uint64_t divisor = 1;
     int at = 1, failed = 0;
     char *csv;

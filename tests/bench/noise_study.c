@@ -47,7 +47,7 @@ struct result {
 static bool study(struct spill_textform *form, const char *method, struct result *result)
 {
     struct spill_problem noisy = form->problem;
-    struct spill_solve_options options = {method, 0};
+    struct spill_solve_options options = {.method = method};
     struct spill_op *ops = calloc(form->problem.op_count, sizeof(*ops));
     struct spill_plan *plan = NULL;
     struct spill_outcome outcome;

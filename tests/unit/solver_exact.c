@@ -83,7 +83,7 @@ static void test_outside_solver(void **state)
 static void test_too_large(void **state)
 {
     static struct random_problem r;
-    struct spill_solve_options options = {"exact", 0};
+    struct spill_solve_options options = {.method = "exact"};
     struct spill_plan *plan = NULL;
 
     (void)state;

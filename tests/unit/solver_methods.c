@@ -76,7 +76,7 @@ static void make(struct fixture *f, const struct picture *picture)
 static const char *moved_by(const char *name, const struct picture *picture)
 {
     static char letters[BUFFERS_MOST + 1];
-    struct spill_solve_options options = {name, 0};
+    struct spill_solve_options options = {.method = name};
     struct spill_plan *plan = NULL;
     struct fixture f;
     uint32_t count = 0;
@@ -257,7 +257,7 @@ static void test_bound_by_hand(void **state)
 
 static void test_unknown(void **state)
 {
-    struct spill_solve_options options = {"no-such-method", 0};
+    struct spill_solve_options options = {.method = "no-such-method"};
     struct spill_plan *plan = NULL;
     struct fixture f;
 
@@ -285,7 +285,7 @@ static void test_random(void **state)
         r.problem.gpu_budget = obstacle.bytes_needed + obstacle.bytes_needed / 3000 * 1000;
         assert_int_equal(spill_solve(&r.problem, NULL, &ours, NULL), SPILL_OK);
         for (uint32_t i = 0; (method = spill_method_at(i)) != NULL; i++) {
-            struct spill_solve_options options = {method->name, 0};
+            struct spill_solve_options options = {.method = method->name};
             struct spill_outcome outcome;
             struct spill_plan *plan = NULL;
 

@@ -40,7 +40,7 @@ static inline bool tiny_make(struct random_problem *r, struct brute *s, uint64_t
 static inline enum spill_status tiny_solve(const struct spill_problem *problem, const char *method,
                                            uint64_t *step_ns, uint64_t *bound_ns)
 {
-    struct spill_solve_options options = {method, 0};
+    struct spill_solve_options options = {.method = method};
     struct spill_outcome outcome = {0};
     struct spill_plan *plan = NULL;
     enum spill_status status = spill_solve(problem, &options, &plan, NULL);
