@@ -178,8 +178,13 @@ CUresult spill_device_allow(struct spill_device *dev, uint32_t page, uint32_t co
 {
     CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->ordinal},
                               .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    return SPILL_CU(cuMemSetAccess)(spill_device_addr(dev, page), (size_t)count << dev->page_shift,
-                                    &access, 1);
+    CUdeviceptr addr = spill_device_addr(dev, page);
+    size_t bytes = (size_t)count << dev->page_shift;
+    CUresult result = SPILL_CU(cuMemSetAccess)(addr, bytes, &access, 1);
+    /* WSL2's driver says so while work is queued. */
+    if (result == CUDA_ERROR_NOT_READY && SPILL_CU(cuCtxSynchronize)() == CUDA_SUCCESS)
+        result = SPILL_CU(cuMemSetAccess)(addr, bytes, &access, 1);
+    return result;
 }
 
 CUresult spill_device_unmap(struct spill_device *dev, uint32_t page)

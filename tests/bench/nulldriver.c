@@ -102,7 +102,10 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
                      const CUmemAllocationProp *prop, unsigned long long flags)
 {
     static CUmemGenericAllocationHandle next;
-    (void)bytes, (void)prop, (void)flags;
+    (void)bytes, (void)flags;
+    /* Containers forbid what a handle that can be exported needs: none may be asked for. */
+    if (prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
+        return CUDA_ERROR_NOT_PERMITTED;
     *handle = ++next;
     return CUDA_SUCCESS;
 }
