@@ -24,12 +24,12 @@ CUDA_INCLUDE := $(firstword $(foreach d,$(CUDA_PLACES),$(if $(wildcard $(d)/incl
 spill_warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
 	-Wcast-qual -Wformat=2 $(if $(WERROR),-Werror)
 spill_cppflags := -I. -D_GNU_SOURCE -DSPILL_VERSION='"$(VERSION)"' $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE))
-spill_cflags := -std=c11 -fPIC -fvisibility=hidden -fno-strict-aliasing -MMD -MP $(spill_warn)
+spill_cflags := -std=c11 '-ffile-prefix-map=$(CURDIR)=.' -fPIC -fvisibility=hidden -fno-strict-aliasing -MMD -MP $(spill_warn)
 
-base_src     := $(wildcard preload/base/*.c)
-solver_src   := $(wildcard solver/*.c)
-lib_src      := $(base_src) $(wildcard preload/*.c preload/*.S profiler/*.c replay/*.c) $(solver_src)
-tool_src     := $(wildcard tools/spillway/*.c) $(base_src) $(solver_src) profiler/tracefile.c
+base_src     := $(sort $(wildcard preload/base/*.c))
+solver_src   := $(sort $(wildcard solver/*.c))
+lib_src      := $(base_src) $(sort $(wildcard preload/*.c preload/*.S profiler/*.c replay/*.c)) $(solver_src)
+tool_src     := $(sort $(wildcard tools/spillway/*.c)) $(base_src) $(solver_src) profiler/tracefile.c
 objs          = $(patsubst %,$(O)/obj/%.o,$(basename $(1)))
 
 .DEFAULT_GOAL := all
@@ -62,7 +62,7 @@ $(O)/obj/%.o: %.S
 	$(call say,AS,$<)
 	$(Q)$(CC) $(spill_cppflags) -c -o $@ $<
 
-.PHONY: all cuda-headers clean help simgpu deps demo check install uninstall
+.PHONY: all cuda-headers clean help simgpu deps demo check
 cuda-headers:
 ifeq ($(CUDA_INCLUDE),)
 	@echo "spillway: CUDA headers (cuda.h, cudaTypedefs.h) not found in \$$CUDA_HOME, \$$CUDA_PATH, /usr/local/cuda, /opt/cuda, /usr/lib/cuda or /usr: install the CUDA Toolkit 12.4 or newer, or say make CUDA_HOME=DIR" >&2; exit 1
@@ -70,6 +70,7 @@ endif
 
 include tools/simgpu/simgpu.mk
 include tests/tests.mk
+include tools/install.mk
 
 ## deps: install the Debian packages that building and testing need
 deps:
@@ -87,23 +88,6 @@ demo: deps cuda-headers
 check: deps cuda-headers
 	$(again) all test-programs
 	@BUILD='$(abspath $(O))' CC='$(CC)' CUDA_INCLUDE='$(CUDA_INCLUDE)' tests/run.sh $(T)
-
-bindir = $(DESTDIR)$(PREFIX)/bin
-libdir = $(DESTDIR)$(PREFIX)/lib/spillway
-docdir = $(DESTDIR)$(PREFIX)/share/doc/spillway
-docs  := README.md CHANGELOG.md LICENSE profiler/FORMAT.md
-
-## install: to DESTDIR/PREFIX (default /usr/local)
-install: $(O)/libspillway.so $(O)/spillway
-	install -d '$(bindir)' '$(libdir)' '$(docdir)'
-	install -m 755 $(O)/spillway '$(bindir)/spillway'
-	install -m 644 $(O)/libspillway.so '$(libdir)/libspillway.so'
-	install -m 644 $(docs) '$(docdir)'
-
-## uninstall: what install put there
-uninstall:
-	rm -f '$(bindir)/spillway' '$(libdir)/libspillway.so' $(patsubst %,'$(docdir)/%',$(notdir $(docs)))
-	-rmdir '$(libdir)' '$(docdir)' 2>/dev/null
 
 ## clean: remove the build folder
 clean:
