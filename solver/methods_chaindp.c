@@ -4,7 +4,7 @@
 #include "solver/methods.h"
 #include "solver/realmath.h"
 
-enum { SLOTS_MOST = 50, STAGES_MOST = 64, TRIES = 6, WIDTH = SLOTS_MOST + 1 };
+enum { SLOTS_MOST = 50, STAGES_MOST = 64, TRIES = 8, WIDTH = SLOTS_MOST + 1 };
 #define STATES      ((size_t)WIDTH * WIDTH * WIDTH)
 #define NEVER       1e300
 #define AT(a, f, b) (((size_t)(a)*WIDTH + (f)) * WIDTH + (b))
@@ -105,7 +105,7 @@ static void make_stages(struct chain *c, uint32_t parked)
 
 static int slots_of(int64_t pages, int64_t unit)
 {
-    int64_t slots = pages <= 0 ? 0 : (pages + unit - 1) / unit;
+    int64_t slots = pages <= 0 ? 0 : (pages + unit / 2) / unit;
 
     return slots > 10 * SLOTS_MOST ? 10 * SLOTS_MOST : (int)slots;
 }
