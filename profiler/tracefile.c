@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +167,7 @@ static enum spill_status take_record(struct reader *r, struct spill_trace *t,
     struct {
         void **array;
         uint32_t *count;
-        size_t elem;
+        size_t elem, least; /* bytes of an element: here, and in the oldest files */
     } table;
     switch (record->type) {
     case SPILL_TRACELAYOUT_META:
@@ -193,29 +194,32 @@ static enum spill_status take_record(struct reader *r, struct spill_trace *t,
         *seen |= 1u << record->type;
         return SPILL_OK;
     case SPILL_TRACELAYOUT_NAMES:
-        table.array = (void **)&t->names, table.count = &t->name_bytes, table.elem = 1;
+        table.array = (void **)&t->names, table.count = &t->name_bytes;
+        table.elem = table.least = 1;
         break;
     case SPILL_TRACELAYOUT_OPS:
         table.array = (void **)&t->ops, table.count = &t->op_count;
-        table.elem = sizeof(*t->ops);
+        table.elem = sizeof(*t->ops), table.least = offsetof(struct spill_trace_op, start_ns);
         break;
     case SPILL_TRACELAYOUT_ACCESSES:
         table.array = (void **)&t->accesses, table.count = &t->access_count;
-        table.elem = sizeof(*t->accesses);
+        table.elem = table.least = sizeof(*t->accesses);
         break;
     case SPILL_TRACELAYOUT_BUFFERS:
         table.array = (void **)&t->buffers, table.count = &t->buffer_count;
-        table.elem = sizeof(*t->buffers);
+        table.elem = table.least = sizeof(*t->buffers);
         break;
     case SPILL_TRACELAYOUT_DIFFERENCES:
         table.array = (void **)&t->differences, table.count = &t->difference_count;
-        table.elem = sizeof(*t->differences);
+        table.elem = table.least = sizeof(*t->differences);
         break;
     default:
         return SPILL_OK; /* a newer writer's record, or the end */
     }
     if (*table.array != NULL || record->count > UINT32_MAX - 1)
         return complain(r, SPILL_ERR_FORMAT, "a table stands twice or is too long");
+    if (record->elem_bytes < table.least)
+        return complain(r, SPILL_ERR_FORMAT, "elements of a table are too short: damaged");
     *table.array = copy_elements(payload, record->elem_bytes, record->count, table.elem);
     if (*table.array == NULL)
         return complain(r, SPILL_ERR_NOMEM, "out of memory");
@@ -256,6 +260,27 @@ static bool indices_ok(const struct spill_trace *t)
     return true;
 }
 
+/* Nor do sums and products overflow later: a PiB a buffer, 8 PiB and two years an iteration. */
+static bool amounts_ok(const struct spill_trace *t)
+{
+    const uint64_t bytes_most = (uint64_t)1 << 50, total_most = (uint64_t)1 << 53;
+    const uint64_t ns_most = (uint64_t)1 << 56;
+    uint64_t bytes = 0, ns = 0;
+    for (uint32_t i = 0; i < t->buffer_count; i++) {
+        const struct spill_trace_buffer *buffer = &t->buffers[i];
+        if (buffer->bytes > bytes_most || buffer->address > UINT64_MAX - total_most ||
+            (bytes += buffer->bytes) > total_most)
+            return false;
+    }
+    for (uint32_t i = 0; i < t->op_count; i++)
+        if (t->ops[i].start_ns > ns_most || t->ops[i].duration_ns > ns_most ||
+            t->ops[i].paged_bytes > total_most || (ns += t->ops[i].duration_ns) > ns_most)
+            return false;
+    return t->step_ns <= 2 * ns_most && t->page_bytes <= bytes_most && t->gpu_bytes <= total_most &&
+           t->gpu_budget <= total_most && t->peak_bytes <= total_most &&
+           t->small_bytes <= total_most && t->paged_bytes <= total_most;
+}
+
 static enum spill_status parse(struct reader *r, struct spill_trace *t)
 {
     struct spill_tracelayout_head head;
@@ -294,6 +319,25 @@ static enum spill_status parse(struct reader *r, struct spill_trace *t)
         return complain(r, SPILL_ERR_FORMAT, "cut short: not all tables are there");
     if (!indices_ok(t))
         return complain(r, SPILL_ERR_FORMAT, "an index points outside its table: damaged");
+    if (!amounts_ok(t))
+        return complain(r, SPILL_ERR_FORMAT, "absurd sizes or times: damaged");
+    return SPILL_OK;
+}
+
+enum spill_status spill_tracefile_parse(const void *data, size_t bytes, struct spill_trace **trace,
+                                        char *complaint, size_t complaint_len)
+{
+    struct reader r = {.at = data, .complaint = complaint, .complaint_len = complaint_len};
+    struct spill_trace *t = calloc(1, sizeof(*t));
+    if (t == NULL)
+        return complain(&r, SPILL_ERR_NOMEM, "out of memory");
+    r.end = r.at + bytes;
+    enum spill_status status = parse(&r, t);
+    if (status != SPILL_OK) {
+        spill_tracefile_free(t);
+        return status;
+    }
+    *trace = t;
     return SPILL_OK;
 }
 
@@ -302,19 +346,12 @@ enum spill_status spill_tracefile_read(const char *path, struct spill_trace **tr
 {
     struct reader r = {.complaint = complaint, .complaint_len = complaint_len};
     unsigned char *data = NULL;
-    struct spill_trace *t = calloc(1, sizeof(*t));
-    if (t == NULL)
-        return complain(&r, SPILL_ERR_NOMEM, "out of memory");
     enum spill_status status = load(&r, path, &data);
     if (status == SPILL_OK)
-        status = parse(&r, t);
+        status =
+            spill_tracefile_parse(data, (size_t)(r.end - r.at), trace, complaint, complaint_len);
     free(data);
-    if (status != SPILL_OK) {
-        spill_tracefile_free(t);
-        return status;
-    }
-    *trace = t;
-    return SPILL_OK;
+    return status;
 }
 
 void spill_tracefile_free(struct spill_trace *trace)

@@ -20,6 +20,9 @@ enum spill_status spill_tracefile_write(const char *path, const struct spill_tra
  * COMPLAINT_LEN chars, may be NULL). A file cut short is read if all its tables are whole. */
 enum spill_status spill_tracefile_read(const char *path, struct spill_trace **trace,
                                        char *complaint, size_t complaint_len);
+/* The same of BYTES at DATA. */
+enum spill_status spill_tracefile_parse(const void *data, size_t bytes, struct spill_trace **trace,
+                                        char *complaint, size_t complaint_len);
 void spill_tracefile_free(struct spill_trace *trace);
 
 #endif

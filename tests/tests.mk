@@ -29,6 +29,13 @@ $(cu_bin): $(O)/%: %.cu $(O)/simgpu/simcc $(O)/simgpu/devrt.o | simgpu
 
 -include $(patsubst %.c,$(O)/obj/%.d,$(unit_src))
 
+## fuzz: the readers of files, by libFuzzer, FUZZ_SECONDS=3600 each; goes on where it stopped
+.PHONY: fuzz
+FUZZ_SECONDS ?= 3600
+fuzz:
+	@mkdir -p '$(O)'
+	@BUILD='$(abspath $(O))' CUDA_INCLUDE='$(CUDA_INCLUDE)' tests/fuzz/run $(FUZZ_SECONDS) $(T)
+
 ## check-gpu: on this machine's GPU; T='PART...' for some (tests/gpu/README.md)
 .PHONY: check-gpu
 check-gpu: $(O)/libspillway.so $(O)/spillway

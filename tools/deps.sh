@@ -30,6 +30,10 @@ header cmocka.h libcmocka-dev
 [ -n "$(find /lib /usr/lib -name 'libunwind.so.8' 2>/dev/null | head -n 1)" ] ||
     wanted="$wanted libunwind8"
 
+# libFuzzer and the sanitizers of clang.
+[ -n "$(find /usr/lib/llvm-*/lib/clang -name 'libclang_rt.fuzzer-*.a' 2>/dev/null | head -n 1)" ] ||
+    wanted="$wanted libclang-rt-dev"
+
 wanted=$(printf '%s\n' $wanted | sort -u | tr '\n' ' ' | sed 's/ $//')
 [ -n "$wanted" ] || exit 0
 

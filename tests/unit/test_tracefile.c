@@ -217,6 +217,9 @@ static void wild_indices_are_refused(void **state)
     WILD(buffer, buffers, (t.buffers = buffer, buffer[1].site = 1000));
     WILD(other, differences, (t.differences = other, other[0].op = 3));
     WILD(other, differences, (t.differences = other, other[0].found = 1000));
+    WILD(buffer, buffers, (t.buffers = buffer, buffer[1].bytes = (uint64_t)1 << 60));
+    WILD(op, ops, (t.ops = op, op[0].duration_ns = (uint64_t)1 << 60));
+    WILD(op, ops, (t.ops = op, op[1].start_ns = UINT64_MAX));
     WILD(op, ops, t.program = sizeof(names));
     WILD(op, ops, t.page_bytes = 0);
     WILD(op, ops, t.name_bytes = sizeof(names) - 1);

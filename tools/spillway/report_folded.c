@@ -47,7 +47,9 @@ static bool print_all(const struct spill_facts *facts, bool idle, FILE *out)
     for (uint32_t b = 0; b < facts->trace->buffer_count; b++) {
         const struct spill_trace_buffer *buffer = &facts->trace->buffers[b];
         double idle_weight = (double)buffer->bytes * (double)facts->idle[b].total_ns / 1e9;
-        uint64_t weight = idle ? (uint64_t)(idle_weight + 0.5) : buffer->bytes;
+        uint64_t weight = !idle                ? buffer->bytes
+                          : idle_weight < 1e18 ? (uint64_t)(idle_weight + 0.5)
+                                               : UINT64_C(1000000000000000000);
         if (weight == 0)
             continue;
         print_stack(spill_tracetext_name(facts->trace, buffer->site, ""), out);
