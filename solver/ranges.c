@@ -109,6 +109,27 @@ int64_t spill_ranges_most(struct spill_ranges *ranges, uint32_t first, uint32_t 
     return most > wrapped ? most : wrapped;
 }
 
+static uint32_t last_above(struct spill_ranges *ranges, uint32_t node, uint32_t low, uint32_t high,
+                           uint32_t first, uint32_t end, int64_t limit)
+{
+    uint32_t middle = low + (high - low) / 2, found;
+
+    if (first >= high || end <= low || ranges->most[node] <= limit)
+        return UINT32_MAX;
+    if (high - low == 1)
+        return low;
+    push(ranges, node);
+    found = last_above(ranges, 2 * node + 1, middle, high, first, end, limit);
+    return found != UINT32_MAX ? found
+                               : last_above(ranges, 2 * node, low, middle, first, end, limit);
+}
+
+uint32_t spill_ranges_last_above(struct spill_ranges *ranges, uint32_t first, uint32_t end,
+                                 int64_t limit)
+{
+    return last_above(ranges, 1, 0, ranges->leaves, first, end, limit);
+}
+
 uint32_t spill_ranges_take_low(struct spill_ranges *ranges)
 {
     uint32_t node = 1;

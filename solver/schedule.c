@@ -5,7 +5,10 @@
  * that are still on their way out, so an early copy in does not keep an op waiting for memory. */
 #include "solver/draft.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+
+#include "solver/ranges.h"
 
 struct use_key {
     uint32_t piece, use_op, length;
@@ -101,27 +104,88 @@ static void find_latest(const struct spill_draft *draft, const struct spill_prep
     }
 }
 
+/* The memory that early copies in may use. */
+struct room {
+    struct spill_ranges held;    /* pages at each op */
+    struct spill_ranges leaving; /* with those that are still on their way out */
+    int64_t n, budget;
+};
+
+static bool room_open(struct room *room, const struct spill_draft *draft,
+                      const struct spill_prep *prep, struct spill_arena *arena)
+{
+    uint32_t n = prep->problem->op_count;
+    uint32_t *leaving = spill_arena_alloc(arena, (size_t)n + 1, sizeof(uint32_t));
+    uint32_t *resident = spill_draft_resident(draft, prep, arena);
+
+    if (leaving == NULL || resident == NULL || !spill_ranges_open(&room->held, n, arena) ||
+        !spill_ranges_open(&room->leaving, n, arena))
+        return false;
+    add_leaving(draft, prep, leaving);
+    for (uint32_t k = 0; k < n; k++) {
+        spill_ranges_add(&room->held, k, 1, resident[k]);
+        spill_ranges_add(&room->leaving, k, 1, (int64_t)resident[k] + leaving[k]);
+    }
+    room->n = n;
+    room->budget = draft->budget;
+    return true;
+}
+
+/* The last position above LOW and up to HIGH where PAGES more would be too many; LOW when there is
+ * none. Positions may lie before 0, in the iteration before. */
+static int64_t last_full(const struct room *room, struct spill_ranges *held, int64_t low,
+                         int64_t high, uint32_t pages)
+{
+    int64_t limit = room->budget - pages, first = low + 1;
+    uint32_t found = UINT32_MAX;
+
+    if (high >= first && high >= 0)
+        found = spill_ranges_last_above(held, (uint32_t)(first < 0 ? 0 : first), (uint32_t)high + 1,
+                                        limit);
+    if (found != UINT32_MAX)
+        return found;
+    if (high >= first && first < 0)
+        found = spill_ranges_last_above(held, (uint32_t)(first + room->n),
+                                        (uint32_t)((high < 0 ? high : -1) + room->n) + 1, limit);
+    return found != UINT32_MAX ? (int64_t)found - room->n : low;
+}
+
+/* Calls PAGES back not at AT but as early as memory allows, FIRST at the earliest; returns when. Up
+ * to LATEST there must be room for pages on their way out as well. */
+static int64_t extend(struct room *room, int64_t at, int64_t first, int64_t latest, uint32_t pages)
+{
+    int64_t border = latest < first ? first : latest > at ? at : latest;
+    int64_t stop = last_full(room, &room->held, border, at, pages);
+
+    if (stop == border)
+        stop = last_full(room, &room->leaving, first, border, pages);
+    if (stop < at) { /* called at STOP, the pages also stay from the op after it */
+        uint32_t from = (uint32_t)(stop + 1 < 0 ? stop + 1 + room->n : stop + 1);
+
+        spill_ranges_add(&room->held, from, (uint32_t)(at - stop), pages);
+        spill_ranges_add(&room->leaving, from, (uint32_t)(at - stop), pages);
+    }
+    return stop;
+}
+
 static enum spill_status schedule(struct spill_draft *draft, const struct spill_prep *prep,
                                   enum spill_recall recall, struct spill_arena *arena)
 {
     uint32_t n = prep->problem->op_count, count = draft->piece_count;
     struct use_key *keys = spill_arena_alloc(arena, count, sizeof(*keys));
     int64_t *latest = spill_arena_alloc(arena, count, sizeof(int64_t));
-    uint32_t *leaving = spill_arena_alloc(arena, (size_t)n + 1, sizeof(uint32_t));
-    uint32_t *resident;
     int64_t floor = INT64_MIN, last_use = INT64_MIN;
+    struct room room;
 
     if (arena->failed)
         return SPILL_ERR_NOMEM;
-    add_leaving(draft, prep, leaving);
     for (uint32_t i = 0; i < count; i++) {
         const struct spill_gap *gap = &prep->gaps[draft->pieces[i].gap];
 
         draft->pieces[i].in_op = gap->use_op == 0 ? n - 1 : gap->use_op - 1;
         keys[i] = (struct use_key){i, gap->use_op, gap->length};
     }
-    resident = spill_draft_resident(draft, prep, arena);
-    if (resident == NULL)
+    if (!room_open(&room, draft, prep, arena))
         return SPILL_ERR_NOMEM;
     if (count > 0)
         qsort(keys, count, sizeof(*keys), compare_uses);
@@ -144,15 +208,8 @@ static enum spill_status schedule(struct spill_draft *draft, const struct spill_
         else if (recall == SPILL_RECALL_NEXT && first < last_use)
             first = last_use;
         last_use = i + 1 < count && keys[i + 1].use_op == use ? last_use : use;
-        while (at > first) { /* called at at - 1, the piece also stays at op `at` */
-            uint32_t k = (uint32_t)(at < 0 ? at + n : at);
-            uint32_t held = resident[k] + (at > latest[i] ? 0 : leaving[k]);
-
-            if (held > draft->budget || draft->budget - held < piece->page_count)
-                break;
-            resident[k] += piece->page_count;
-            at--;
-        }
+        if (first < at)
+            at = extend(&room, at, first, latest[i], piece->page_count);
         floor = at;
         piece->in_op = (uint32_t)(at < 0 ? at + n : at);
     }

@@ -8,9 +8,9 @@
 #include "solver/realmath.h"
 
 /* A gap this close to the best is as good: many are alike, and each choice lowers them all a
- * little. */
-#define NEAR       0.97
+ * little. The more gaps, the less it matters which of them comes first. */
 #define NEAR_ABOVE 5000
+#define NEAR(gaps) ((gaps) > 25000 ? 0.85 : 1 - 6e-6 * (gaps))
 
 struct cover {
     const struct spill_prep *prep;
@@ -168,7 +168,7 @@ static void drop_top(struct cover *c)
 static enum spill_status cover(struct cover *c)
 {
     uint32_t n = c->prep->problem->op_count;
-    double near = c->prep->gap_count > NEAR_ABOVE ? NEAR : 1;
+    double near = c->prep->gap_count > NEAR_ABOVE ? NEAR(c->prep->gap_count) : 1;
 
     while (area_before(c, n) > 0) {
         const struct spill_gap *gap;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How planning time grows: a made-up training iteration of L layers (weights, gradients, two
- * optimizer states, activations, temporaries), solved at half of the memory it would like. synth
- * OPS [PAGES_PER_BUFFER]  */
+/* How planning grows: a made-up training iteration of layers (weights, gradients, two optimizer
+ * states, activations, temporaries), solved at half of the memory it would like. Prints a line with
+ * CPU seconds of the solver and the process's peak of memory.
+ *     synth OPS [BUFFERS [PAGES_PER_BUFFER [METHOD]]] */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "solver/check.h"
@@ -28,19 +30,30 @@ static void touch(struct table *t, uint32_t buffer, uint32_t mode)
     b->death_op = p->op_count;
 }
 
-static void end_op(struct table *t, uint64_t ns)
+/* Ends the op, and repeats it until there are EACH that share NS. */
+static void end_op(struct table *t, uint64_t ns, uint32_t each)
 {
     struct spill_problem *p = &t->problem;
+    const struct spill_op *first = &t->ops[p->op_count];
 
-    t->ops[p->op_count++].duration_ns = ns;
-    t->ops[p->op_count].access_first = p->access_count;
+    for (uint32_t i = 0;; i++) {
+        t->ops[p->op_count++].duration_ns = ns / each;
+        t->ops[p->op_count].access_first = p->access_count;
+        if (i + 1 == each)
+            return;
+        for (uint32_t a = 0; a < first->access_count; a++)
+            touch(t, t->accesses[first->access_first + a].buffer,
+                  t->accesses[first->access_first + a].mode);
+    }
 }
 
 int main(int argc, char **argv)
 {
     uint32_t ops = argc > 1 ? (uint32_t)atol(argv[1]) : 5000;
-    uint64_t pages = argc > 2 ? (uint64_t)atol(argv[2]) : 4;
-    uint32_t layers = ops / 5;
+    uint32_t layers = argc > 2 ? (uint32_t)atol(argv[2]) / 6 : ops / 5;
+    uint64_t pages = argc > 3 ? (uint64_t)atol(argv[3]) : 4;
+    uint32_t each = layers == 0 || ops / layers < 5 ? 1 : ops / layers / 5;
+    struct rusage usage;
     struct table t = {0};
     struct spill_problem *p = &t.problem;
     struct spill_solve_options options = {0};
@@ -50,10 +63,11 @@ int main(int argc, char **argv)
     char complaint[160] = "";
     uint64_t total = 0;
     clock_t begun;
+    double took;
     enum spill_status status;
 
-    t.ops = calloc(5 * (size_t)layers + 1, sizeof(*t.ops));
-    t.accesses = calloc(16 * (size_t)layers + 16, sizeof(*t.accesses));
+    t.ops = calloc(5 * (size_t)layers * each + 1, sizeof(*t.ops));
+    t.accesses = calloc(16 * (size_t)layers * each + 16, sizeof(*t.accesses));
     t.buffers = calloc(6 * (size_t)layers + 6, sizeof(*t.buffers));
     if (t.ops == NULL || t.accesses == NULL || t.buffers == NULL || layers == 0)
         return 1;
@@ -74,24 +88,24 @@ int main(int argc, char **argv)
         if (l > 0)
             touch(&t, 6 * (l - 1) + 4, SPILL_ACCESS_READ);
         touch(&t, 6 * l + 5, SPILL_ACCESS_WRITE);
-        end_op(&t, 300000 + (l % 5) * 50000);
+        end_op(&t, 300000 + (l % 5) * 50000, each);
         touch(&t, 6 * l + 5, SPILL_ACCESS_READ);
         touch(&t, 6 * l + 4, SPILL_ACCESS_WRITE);
-        end_op(&t, 200000);
+        end_op(&t, 200000, each);
     }
     for (uint32_t l = layers; l-- > 0;) {
         touch(&t, 6 * l, SPILL_ACCESS_READ);
         touch(&t, 6 * l + 4, SPILL_ACCESS_READ);
         touch(&t, 6 * l + 3, SPILL_ACCESS_WRITE);
-        end_op(&t, 900000);
+        end_op(&t, 900000, each);
     }
     for (uint32_t l = 0; l < layers; l++) {
         touch(&t, 6 * l + 3, SPILL_ACCESS_READ);
         touch(&t, 6 * l + 1, SPILL_ACCESS_UNKNOWN);
-        end_op(&t, 50000);
+        end_op(&t, 50000, each);
         touch(&t, 6 * l, SPILL_ACCESS_UNKNOWN);
         touch(&t, 6 * l + 2, SPILL_ACCESS_UNKNOWN);
-        end_op(&t, 50000);
+        end_op(&t, 50000, each);
     }
     p->ops = t.ops;
     p->accesses = t.accesses;
@@ -101,16 +115,18 @@ int main(int argc, char **argv)
     p->gpu_budget = total / 2;
     p->host_budget = UINT64_MAX;
     begun = clock();
-    options.method = argc > 3 ? argv[3] : NULL;
+    options.method = argc > 4 ? argv[4] : NULL;
     status = spill_solve(p, &options, &plan, &obstacle);
-    printf("%u ops, %u buffers, %llu pages: %.2f s", p->op_count, p->buffer_count,
-           (unsigned long long)(total / p->page_bytes), (double)(clock() - begun) / CLOCKS_PER_SEC);
+    took = (double)(clock() - begun) / CLOCKS_PER_SEC;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%7u ops %7u buffers %8llu pages %7.2f s %6ld MiB", p->op_count, p->buffer_count,
+           (unsigned long long)(total / p->page_bytes), took, usage.ru_maxrss / 1024);
     if (status != SPILL_OK) {
         printf(", no plan (%d)\n", (int)status);
         return 1;
     }
     status = spill_check_plan(p, plan, &outcome, complaint, sizeof(complaint));
-    printf(", slowdown %.4f, bound %.4f, %u moves %s\n",
+    printf("  slowdown %.4f bound %.4f, %u moves %s\n",
            (double)plan->step_ns / (double)plan->compute_ns,
            (double)plan->bound_ns / (double)plan->compute_ns, plan->move_count, complaint);
     spill_plan_free(plan);
