@@ -17,28 +17,31 @@ static int hooked(const char *symbol)
     return 0;
 }
 
-/* Starts the runtime that is linked in, or the copy that LIBRARY carries, by its function START. */
+/* Starts the runtime that is linked in, or the copy that LIBRARY carries, by its function START,
+ * which takes a place for its answer and perhaps a count of devices. */
 static int begin(const char *library, const char *start)
 {
-    static char handle[256];
+    static char handle[4096];
     int count;
     if (library == NULL)
         return cudaGetDeviceCount(&count);
     void *opened = dlopen(library, RTLD_NOW);
     if (opened == NULL) {
         puts(dlerror());
-        exit(77);
+        exit(1);
     }
-    return ((int (*)(void *))dlsym(opened, start))(handle);
+    return ((int (*)(void *, int, void *))dlsym(opened, start))(handle, 1, NULL);
 }
 
+/* Usage: lookups [LIBRARY FUNCTION RESULT]: what the driver answers to everything. */
 int main(int argc, char **argv)
 {
     int ours = 0, total, distinct = 0;
     Dl_info library, info;
     void *driver = life_driver();
-    *(int *)dlsym(driver, "fake_result") = CUDA_ERROR_NOT_SUPPORTED; /* nothing works */
-    int result = argc == 3 ? begin(argv[1], argv[2]) : begin(NULL, NULL);
+    int *answer = dlsym(driver, "fake_result");
+    *answer = argc == 4 ? atoi(argv[3]) : CUDA_ERROR_NOT_SUPPORTED;
+    int result = argc == 4 ? begin(argv[1], argv[2]) : begin(NULL, NULL);
     struct fake_request *request = dlsym(driver, "fake_request");
     void *(*lookup)(const char *, int, int) =
         (void *(*)(const char *, int, int))dlsym(driver, "fake_lookup");
