@@ -40,10 +40,10 @@ static bool driver_is_loaded(void)
  * program must not be told of its functions. */
 static struct spill_lookup_answer search_everywhere(const struct spill_hook_row *row)
 {
-    if (spill_libc.dlsym(RTLD_DEFAULT, row->symbol) != row->wrapper)
+    if (spill_libc.dlsym(RTLD_DEFAULT, row->symbol) != row->exported)
         return (struct spill_lookup_answer){NULL, 0}; /* the program's own function comes first */
     if (driver_is_loaded() || spill_libc.dlsym(RTLD_NEXT, row->symbol) != NULL)
-        return (struct spill_lookup_answer){row->wrapper, 1};
+        return (struct spill_lookup_answer){row->exported, 1};
     return (struct spill_lookup_answer){NULL, 1}; /* and dlerror says why */
 }
 
@@ -59,7 +59,8 @@ static const struct spill_hook_row *row_asked_for(const char *name, const void *
 
 static struct spill_lookup_answer wrapper_for(const struct spill_hook_row *row, const void *real)
 {
-    return (struct spill_lookup_answer){row->wrapper, real != NULL && spill_lookup_in_driver(real)};
+    return (struct spill_lookup_answer){row->exported,
+                                        real != NULL && spill_lookup_in_driver(real)};
 }
 
 struct spill_lookup_answer spill_lookup_dlsym(void *handle, const char *name, void *caller)
@@ -137,7 +138,7 @@ static CUresult substitute(CUresult result, const char *name, void **answer, int
         const struct spill_hook_row *row = row_of_answer(
             name, *answer, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
         if (row != NULL)
-            *answer = row->wrapper;
+            *answer = row->exported;
     }
     return result;
 }

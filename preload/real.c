@@ -3,7 +3,9 @@
 #include "preload/real.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include "preload/base/driver.h"
 #include "preload/base/log.h"
@@ -24,7 +26,8 @@ const struct spill_hook_row spill_hook_rows[] = {
      abi,                                                                                          \
      until,                                                                                        \
      STREAM_##stream,                                                                              \
-     (void *)symbol,                                                                               \
+     spill_export_##symbol,                                                                        \
+     &spill_door_##symbol,                                                                         \
      (void **)&spill_real_table.p_##symbol,                                                        \
      (void **)&spill_real_driver.p_##symbol},
 #include "preload/hooks.def"
@@ -94,6 +97,11 @@ static void load(void)
     spill_driver.p_##symbol = driver == NULL ? NULL : (type)spill_libc.dlsym(driver, #symbol);
 #include "preload/base/driver.def"
 #undef SPILL_DRIVER
+    for (unsigned i = 0; any && i < spill_hook_count; i++) {
+        const struct spill_hook_row *row = &spill_hook_rows[i];
+        __atomic_store_n(&row->door->target, spill_guard_active() ? row->door->wrapper : *row->real,
+                         __ATOMIC_RELEASE);
+    }
     (void)dlerror(); /* the look-ups of what is not there are not the program's */
     if (any)
         spill_guard_driver_found();
@@ -101,16 +109,20 @@ static void load(void)
 }
 
 /* One thread loads, the others wait. The loading thread itself gets false: a driver may call hooked
- * functions while it starts. */
+ * functions while it starts. A signal handler of the program's that makes a call must not find its
+ * own thread in the middle of this. */
 bool spill_real_load(void)
 {
     static char busy;
     static __thread bool loading __attribute__((tls_model("initial-exec")));
+    sigset_t all, before;
     if (__atomic_load_n(&spill_real_loaded, __ATOMIC_ACQUIRE))
         return true;
     spill_libc_load();
     if (spill_libc.dlsym == NULL || loading)
         return false;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     while (__atomic_test_and_set(&busy, __ATOMIC_ACQUIRE))
         sched_yield();
     loading = true;
@@ -118,7 +130,13 @@ bool spill_real_load(void)
         load();
     loading = false;
     __atomic_clear(&busy, __ATOMIC_RELEASE);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return spill_real_loaded;
+}
+
+void spill_door_look(void)
+{
+    (void)spill_real_load();
 }
 
 bool spill_driver_complete(void)

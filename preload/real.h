@@ -6,11 +6,14 @@
 #include <stdbool.h>
 
 #include "preload/base/cuapi.h"
+#include "preload/doors.h"
 
 /* Every wrapper, declared from its row's type: a definition of another signature does not compile.
- */
+ * What is exported under the driver's name is its door (doors.h); the wrapper has another name for
+ * the linker. */
 #define SPILL_HOOK(symbol, base, abi, until, stream, type, class)                                  \
-    extern __attribute__((visibility("default"))) __typeof__(*(type)0) symbol;
+    extern __attribute__((visibility("hidden"))) __typeof__(*(type)0) symbol __asm__(              \
+        "spill_wrap_" #symbol);
 #include "preload/hooks.def"
 #undef SPILL_HOOK
 
@@ -44,7 +47,8 @@ struct spill_hook_row {
     int abi;
     int until;
     bool per_thread;
-    void *wrapper;
+    void *exported; /* our function of this name */
+    struct spill_door *door;
     void **real;   /* what the wrapper calls */
     void **driver; /* the driver's own; differs where another preload stands between */
 };
