@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spillway check: is a trace sound, and is there a plan that keeps a budget? */
-#include <stdlib.h>
-
-#include "preload/base/log.h"
 #include "profiler/tracefile.h"
 #include "tools/spillway/command.h"
 #include "tools/spillway/loadtrace.h"
 #include "tools/spillway/options.h"
-#include "tools/spillway/outfile.h"
 #include "tools/spillway/outoptions.h"
 #include "tools/spillway/progress.h"
 #include "tools/spillway/tracecheck.h"
@@ -16,27 +12,19 @@ struct request {
     const char *path;
     struct spill_outoptions out;
     struct spill_outoptions_budgets budgets;
-    bool json;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct request *request = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &request->budgets;
-        state->child_inputs[1] = &request->json;
-        state->child_inputs[2] = &request->out;
-        return 0;
-    case ARGP_KEY_ARG:
-        request->path = spill_options_only_trace(request->path, arg);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        spill_log(SPILL_LOG_ERROR, "which trace? Try 'spillway check --help'");
-        exit(SPILL_EXIT_USAGE);
-    default:
+    (void)arg;
+    if (key != ARGP_KEY_INIT)
         return ARGP_ERR_UNKNOWN;
-    }
+    state->child_inputs[0] = &request->budgets;
+    state->child_inputs[1] = &request->out;
+    state->child_inputs[2] = &request->out;
+    state->child_inputs[3] = &request->path;
+    return 0;
 }
 
 static const char doc[] =
@@ -49,18 +37,16 @@ static const char doc[] =
     "Exit status: 0 no problem (there may be warnings); 1 a problem, such as no plan within the "
     "budgets; 2 TRACE cannot be read, or FILE not written; 64 wrong usage.";
 
-static const struct argp_child children[] = {{&spill_outoptions_budgets_argp, 0, NULL, 0},
-                                             {&spill_outoptions_format_argp, 0, NULL, 0},
-                                             {&spill_outoptions_argp, 0, NULL, 0},
-                                             {&spill_options_help_argp, 0, NULL, 0},
-                                             {NULL, 0, NULL, 0}};
+static const struct argp_child children[] = {
+    {&spill_outoptions_budgets_argp, 0, NULL, 0}, {&spill_outoptions_format_argp, 0, NULL, 0},
+    {&spill_outoptions_argp, 0, NULL, 0},         {&spill_outoptions_trace_argp, 0, NULL, 0},
+    {&spill_options_help_argp, 0, NULL, 0},       {NULL, 0, NULL, 0}};
 static const struct argp argp = {NULL, parse, "TRACE", doc, children, NULL, NULL};
 
 static int check(int argc, char **argv)
 {
     struct request request = {.path = NULL};
     struct spill_findings found = {NULL, 0, false};
-    struct spill_outfile file;
     int status = spill_options_parse(&argp, argc, argv, &request);
     if (status != 0)
         return status;
@@ -75,16 +61,8 @@ static int check(int argc, char **argv)
     spill_tracecheck_plan(trace, gpu, request.budgets.host != 0 ? request.budgets.host : UINT64_MAX,
                           &found);
     spill_progress_end();
-    bool done = spill_outfile_open(&file, request.out.path, request.out.force) &&
-                spill_outfile_close(&file, request.json ? spill_finding_json(&found, file.out)
-                                                        : spill_finding_print(&found, file.out));
-    if (!done)
-        status = SPILL_EXIT_FILE;
-    else if (spill_finding_worst(&found) == SPILL_FINDING_BAD)
-        status = SPILL_EXIT_PROBLEM;
-    spill_finding_free(&found);
     spill_tracefile_free(trace);
-    return status;
+    return spill_finding_answer(&found, &request.out);
 }
 
 const struct spill_command spill_command_check = {

@@ -25,7 +25,6 @@ struct request {
     const char *path[2];
     struct spill_outoptions out;
     struct spill_outoptions_budgets budgets;
-    bool json;
 };
 
 enum unit { COUNT, BYTES, NS };
@@ -43,7 +42,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->budgets;
-        state->child_inputs[1] = &request->json;
+        state->child_inputs[1] = &request->out;
         state->child_inputs[2] = &request->out;
         return 0;
     case ARGP_KEY_ARG:
@@ -280,8 +279,8 @@ static int compare(const struct request *request, const struct spill_tracediff *
     spill_progress_end();
     done = done && spill_outfile_open(&file, request->out.path, request->out.force);
     done = done &&
-           spill_outfile_close(&file, request->json ? write_json(request, diff, facts, file.out)
-                                                    : print(request, diff, facts, file.out));
+           spill_outfile_close(&file, request->out.json ? write_json(request, diff, facts, file.out)
+                                                        : print(request, diff, facts, file.out));
     return !done ? SPILL_EXIT_FILE : diff->alike ? 0 : SPILL_EXIT_PROBLEM;
 }
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spillway doctor: is this machine, and is a program, fit for spillway? */
-#include <stdlib.h>
-
-#include "preload/base/log.h"
 #include "tools/spillway/command.h"
 #include "tools/spillway/options.h"
-#include "tools/spillway/outfile.h"
 #include "tools/spillway/outoptions.h"
 #include "tools/spillway/probe.h"
 #include "tools/spillway/progress.h"
@@ -13,7 +9,6 @@
 struct request {
     const char *program;
     struct spill_outoptions out;
-    bool json;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -22,7 +17,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     (void)arg;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &request->json;
+        state->child_inputs[0] = &request->out;
         state->child_inputs[1] = &request->out;
         return 0;
     case ARGP_KEY_ARGS: /* the program's own arguments follow: they are of no interest */
@@ -54,7 +49,6 @@ static int doctor(int argc, char **argv)
 {
     struct request request = {.program = NULL};
     struct spill_findings found = {NULL, 0, false};
-    struct spill_outfile file;
     int status = spill_options_parse(&argp, argc, argv, &request);
     if (status != 0)
         return status;
@@ -63,18 +57,10 @@ static int doctor(int argc, char **argv)
     spill_probe_host(&found);
     bool program = request.program == NULL || spill_probe_program(request.program, &found);
     spill_progress_end();
-    if (!spill_outfile_open(&file, request.out.path, request.out.force) ||
-        !spill_outfile_close(&file, request.json ? spill_finding_json(&found, file.out)
-                                                 : spill_finding_print(&found, file.out)))
-        status = SPILL_EXIT_FILE;
-    else if (!program)
-        status = SPILL_EXIT_NOT_FOUND;
-    else if (!driver)
-        status = SPILL_EXIT_NO_DRIVER;
-    else if (spill_finding_worst(&found) == SPILL_FINDING_BAD)
-        status = SPILL_EXIT_PROBLEM;
-    spill_finding_free(&found);
-    return status;
+    status = spill_finding_answer(&found, &request.out);
+    if (status == SPILL_EXIT_FILE || (program && driver))
+        return status;
+    return program ? SPILL_EXIT_NO_DRIVER : SPILL_EXIT_NOT_FOUND;
 }
 
 const struct spill_command spill_command_doctor = {

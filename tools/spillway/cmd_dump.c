@@ -147,16 +147,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->out;
+        state->child_inputs[1] = &request->path;
         return 0;
     case KEY_ONLY:
         request->only |= find_kind(arg);
         return 0;
-    case ARGP_KEY_ARG:
-        request->path = spill_options_only_trace(request->path, arg);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        spill_log(SPILL_LOG_ERROR, "which trace? Try 'spillway dump --help'");
-        exit(SPILL_EXIT_USAGE);
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -173,6 +168,7 @@ static const char doc[] =
     "Exit status: 0; 2 TRACE cannot be read, or FILE not written; 64 wrong usage.";
 
 static const struct argp_child children[] = {{&spill_outoptions_argp, 0, NULL, 0},
+                                             {&spill_outoptions_trace_argp, 0, NULL, 0},
                                              {&spill_options_help_argp, 0, NULL, 0},
                                              {NULL, 0, NULL, 0}};
 static const struct argp argp = {table, parse, "TRACE", doc, children, NULL, NULL};

@@ -79,17 +79,11 @@ static bool write_json(FILE *out)
     return !ferror(out);
 }
 
-struct request {
-    struct spill_outoptions out;
-    bool json;
-};
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct request *request = state->input;
     if (key == ARGP_KEY_INIT) {
-        state->child_inputs[0] = &request->json;
-        state->child_inputs[1] = &request->out;
+        state->child_inputs[0] = state->input;
+        state->child_inputs[1] = state->input;
         return 0;
     }
     if (key != ARGP_KEY_ARG)
@@ -116,15 +110,15 @@ static const struct argp argp = {NULL, parse, "", doc, children, NULL, NULL};
 
 static int env(int argc, char **argv)
 {
-    struct request request = {.json = false};
+    struct spill_outoptions out = {.path = NULL};
     struct spill_config config;
     struct spill_outfile file;
-    int status = spill_options_parse(&argp, argc, argv, &request);
+    int status = spill_options_parse(&argp, argc, argv, &out);
     if (status != 0)
         return status;
     bool valid = spill_config_read(&config) == SPILL_OK;
-    if (!spill_outfile_open(&file, request.out.path, request.out.force) ||
-        !spill_outfile_close(&file, request.json ? write_json(file.out) : print(file.out)))
+    if (!spill_outfile_open(&file, out.path, out.force) ||
+        !spill_outfile_close(&file, out.json ? write_json(file.out) : print(file.out)))
         return SPILL_EXIT_FILE;
     return valid ? 0 : SPILL_EXIT_PROBLEM;
 }

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/spillway/command.h"
 #include "tools/spillway/jsonout.h"
+#include "tools/spillway/outfile.h"
 
 enum { SCHEMA = 1, MARGIN = 20, WIDTH = 79 };
 
@@ -115,6 +117,18 @@ bool spill_finding_json(const struct spill_findings *all, FILE *out)
     spill_json_close(&json);
     spill_json_close(&json);
     return !ferror(out) && !all->lost;
+}
+
+int spill_finding_answer(struct spill_findings *all, const struct spill_outoptions *out)
+{
+    struct spill_outfile file;
+    int status = spill_finding_worst(all) == SPILL_FINDING_BAD ? SPILL_EXIT_PROBLEM : 0;
+    if (!spill_outfile_open(&file, out->path, out->force) ||
+        !spill_outfile_close(&file, out->json ? spill_finding_json(all, file.out)
+                                              : spill_finding_print(all, file.out)))
+        status = SPILL_EXIT_FILE;
+    spill_finding_free(all);
+    return status;
 }
 
 void spill_finding_free(struct spill_findings *all)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "tools/spillway/outoptions.h"
+
 enum spill_finding_level {
     SPILL_FINDING_OK,
     SPILL_FINDING_WARN, /* works, but worse than it could */
@@ -39,6 +41,10 @@ bool spill_finding_print(const struct spill_findings *all, FILE *out);
 
 /* {"schema": 1, "worst": ..., "findings": [{"level", "topic", "text", "cure"}]} */
 bool spill_finding_json(const struct spill_findings *all, FILE *out);
+
+/* Writes ALL to where OUT says, in the form it says, and frees it. The exit status that follows: 2
+ * not written, 1 a problem is among them, 0. */
+int spill_finding_answer(struct spill_findings *all, const struct spill_outoptions *out);
 
 void spill_finding_free(struct spill_findings *all);
 

@@ -39,11 +39,11 @@ static const struct argp_option format_table[] = {
 
 static error_t format_parse(int key, char *arg, struct argp_state *state)
 {
-    bool *json = state->input;
+    struct spill_outoptions *out = state->input;
     if (key != KEY_FORMAT)
         return ARGP_ERR_UNKNOWN;
-    *json = strcmp(arg, "json") == 0;
-    if (*json || strcmp(arg, "text") == 0)
+    out->json = strcmp(arg, "json") == 0;
+    if (out->json || strcmp(arg, "text") == 0)
         return 0;
     spill_log(SPILL_LOG_ERROR, "--format %s: the formats are text and json", arg);
     exit(SPILL_EXIT_USAGE);
@@ -60,14 +60,6 @@ static const struct argp_option budgets_table[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-/* What the library would take from the environment, where no option says it. */
-static uint64_t from_environment(const char *name, uint64_t given)
-{
-    const char *text = getenv(name);
-    return given != 0 || text == NULL || strcmp(text, "0") == 0 ? given
-                                                                : spill_options_budget(name, text);
-}
-
 static error_t budgets_parse(int key, char *arg, struct argp_state *state)
 {
     struct spill_outoptions_budgets *budgets = state->input;
@@ -79,8 +71,7 @@ static error_t budgets_parse(int key, char *arg, struct argp_state *state)
         budgets->host = spill_options_budget("--host-mem", arg);
         return 0;
     case ARGP_KEY_SUCCESS:
-        budgets->gpu = from_environment("SPILLWAY_GPU_MEM", budgets->gpu);
-        budgets->host = from_environment("SPILLWAY_HOST_MEM", budgets->host);
+        spill_options_budgets(&budgets->gpu, &budgets->host);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -89,3 +80,20 @@ static error_t budgets_parse(int key, char *arg, struct argp_state *state)
 
 const struct argp spill_outoptions_budgets_argp = {budgets_table, budgets_parse, NULL, NULL,
                                                    NULL,          NULL,          NULL};
+
+static error_t trace_parse(int key, char *arg, struct argp_state *state)
+{
+    const char **path = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        *path = spill_options_only_trace(*path, arg);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        spill_log(SPILL_LOG_ERROR, "which trace? Try '%s --help'", state->name);
+        exit(SPILL_EXIT_USAGE);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp spill_outoptions_trace_argp = {NULL, trace_parse, NULL, NULL, NULL, NULL, NULL};

@@ -15,26 +15,15 @@ enum { SIZE_TEXT = 24, TIMES = 4, PORTABLE = 1 };
 #define PIN_LEAST  (64 * MIB)
 #define PIN_MOST   (1024 * MIB)
 
-/* BYTES of touched host memory, pinned; NULL, and the driver's RESULT (0: no memory at all). */
-static void *pin(const struct spill_probe_cuda *cuda, size_t bytes, int *result)
+/* BYTES of touched host memory; NULL: there is none. */
+static void *map(size_t bytes)
 {
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    *result = 0;
     if (base == MAP_FAILED)
         return NULL;
     (void)madvise(base, bytes, MADV_HUGEPAGE);
     memset(base, 1, bytes);
-    *result = cuda->host_register(base, bytes, PORTABLE);
-    if (*result == 0)
-        return base;
-    munmap(base, bytes);
-    return NULL;
-}
-
-static void unpin(const struct spill_probe_cuda *cuda, void *base, size_t bytes)
-{
-    (void)cuda->host_unregister(base);
-    munmap(base, bytes);
+    return base;
 }
 
 /* Bytes a second of the fastest of several copies; 0: a call failed. */
@@ -65,7 +54,6 @@ void spill_probe_links(const struct spill_probe_cuda *cuda, int on, struct spill
     uint64_t device = 0;
     size_t bytes = COPY_MOST;
     int result = 0;
-    void *host = NULL;
     char name[128] = "";
     while (bytes >= COPY_LEAST && cuda->alloc(&device, bytes) != 0)
         bytes /= 2;
@@ -76,9 +64,15 @@ void spill_probe_links(const struct spill_probe_cuda *cuda, int on, struct spill
         return;
     }
     (void)cuda->device_name(name, sizeof(name), on);
-    host = pin(cuda, bytes, &result);
-    double out = host != NULL ? measure(cuda, host, device, bytes, true) : 0;
-    double in = host != NULL ? measure(cuda, host, device, bytes, false) : 0;
+    void *host = map(bytes);
+    if (host != NULL)
+        result = cuda->host_register(host, bytes, PORTABLE);
+    double out = 0, in = 0;
+    if (host != NULL && result == 0) {
+        out = measure(cuda, host, device, bytes, true);
+        in = measure(cuda, host, device, bytes, false);
+        (void)cuda->host_unregister(host);
+    }
     if (out > 0 && in > 0)
         spill_finding_add(found, SPILL_FINDING_OK, "links", NULL,
                           "%.1f GB/s to the host, %.1f GB/s to the GPU%s", out / 1e9, in / 1e9,
@@ -87,7 +81,7 @@ void spill_probe_links(const struct spill_probe_cuda *cuda, int on, struct spill
         spill_finding_add(found, SPILL_FINDING_WARN, "links", NULL, "not measured: %s",
                           result != 0 ? spill_probe_error(cuda, result) : "a copy failed");
     if (host != NULL)
-        unpin(cuda, host, bytes);
+        munmap(host, bytes);
     (void)cuda->free(device);
 }
 
@@ -98,13 +92,16 @@ void spill_probe_pinning(const struct spill_probe_cuda *cuda, struct spill_findi
     int result = 0;
     char a[SIZE_TEXT], b[SIZE_TEXT];
     most = most < PIN_MOST ? most : PIN_MOST;
-    for (size_t bytes = PIN_LEAST; bytes <= most && result == 0; bytes *= 2) {
-        void *base = pin(cuda, bytes, &result);
-        if (base == NULL)
+    void *base = most >= PIN_LEAST ? map(most) : NULL;
+    for (size_t bytes = PIN_LEAST; base != NULL && bytes <= most; bytes *= 2) {
+        result = cuda->host_register(base, bytes, PORTABLE);
+        if (result != 0)
             break;
         had = bytes;
-        unpin(cuda, base, bytes);
+        (void)cuda->host_unregister(base);
     }
+    if (base != NULL)
+        munmap(base, most);
     spill_size_format(had, a, sizeof(a));
     if (result == 0 && had > 0)
         spill_finding_add(found, SPILL_FINDING_OK, "pinning", NULL,
