@@ -12,14 +12,19 @@
 #include "preload/base/tsanhost.h"
 #include "preload/base/uthash_heap.h"
 #include "profiler/mix.h"
+#include "profiler/pyframes.h"
 
-#define OWN_FRAMES 12 /* at most this many of ours are on top */
+#define OWN_FRAMES    12 /* at most this many of ours are on top */
+#define NATIVE_FRAMES 6  /* where Python's are to follow */
+#define PYTHON_TEXT   2048
+#define SITE_MAX      ((uint32_t)1 << 16) /* a program that has more has none worth telling */
 
 struct site {
     uint64_t hash;
     uint32_t number;
     uint32_t count;
-    bool held; /* a rule of SPILLWAY_PIN names one of its functions or libraries */
+    bool held;    /* a rule of SPILLWAY_PIN names one of its functions or libraries */
+    char *python; /* text of the Python frames that called them; NULL: none */
     void *frames[SPILL_STACK_FRAMES];
     UT_hash_handle hh;
 };
@@ -80,14 +85,18 @@ static bool named_in_rules(void *const *frames, uint32_t count)
     return false;
 }
 
-static struct site *add_site(uint64_t hash, void *const *frames, uint32_t count)
+static struct site *add_site(uint64_t hash, void *const *frames, uint32_t count, const char *python)
 {
+    if (site_count == SITE_MAX)
+        return NULL;
     struct site *site = spill_heap_alloc(sizeof(*site));
     if (site == NULL || SPILL_HEAP_GROW(by_number, by_number_cap, (size_t)site_count + 1) != 0)
         return NULL;
     site->hash = hash;
     site->count = count;
     memcpy(site->frames, frames, count * sizeof(*frames));
+    if (*python != '\0' && (site->python = spill_heap_alloc(strlen(python) + 1)) != NULL)
+        strcpy(site->python, python);
     site->held = spill_pinrules_by_site() && named_in_rules(frames, count);
     HASH_ADD(hh, sites, hash, sizeof(site->hash), site);
     by_number[site_count] = site;
@@ -95,10 +104,25 @@ static struct site *add_site(uint64_t hash, void *const *frames, uint32_t count)
     return site;
 }
 
+/* Where the interpreter was called from is told by its own frames, as many as there is room for; of
+ * the COUNT native ones those stay that it called. */
+static int call_python(void *const *frames, int count, char *python, size_t python_len)
+{
+    int native = 0;
+    while (native < count && !spill_pyframes_inside(frames[native]))
+        native++;
+    if (native == count && count == SPILL_STACK_FRAMES)
+        native = NATIVE_FRAMES; /* it lies deeper than we look */
+    return spill_pyframes_text((unsigned)(SPILL_STACK_FRAMES - native), python, python_len) == 0
+               ? count
+               : native;
+}
+
 uint32_t spill_stack_here(void)
 {
     void *frames[SPILL_STACK_FRAMES + OWN_FRAMES];
     static const void *own;
+    static char python[PYTHON_TEXT];
     backtrace_fn walk = find_backtrace();
     struct site *site = NULL;
     if (walk == NULL)
@@ -112,11 +136,16 @@ uint32_t spill_stack_here(void)
     if (count <= 0)
         return SPILL_NO_SITE;
     uint64_t hash = 0;
+    python[0] = '\0';
+    if (spill_pyframes_offered())
+        count = call_python(frames + first, count, python, sizeof(python));
     for (int i = 0; i < count; i++)
         hash = spill_mix(hash, (uintptr_t)frames[first + i]);
+    for (const char *c = python; *c != '\0'; c++)
+        hash = spill_mix(hash, (unsigned char)*c);
     HASH_FIND(hh, sites, &hash, sizeof(hash), site);
     if (site == NULL)
-        site = add_site(hash, frames + first, (uint32_t)count);
+        site = add_site(hash, frames + first, (uint32_t)count, python);
     return site == NULL ? SPILL_NO_SITE : site->number;
 }
 
@@ -159,5 +188,7 @@ size_t spill_stack_text(uint32_t site, char *out, size_t out_len)
             n += spill_fmt(out + n, out_len - n, ";");
         n += frame_text(s->frames[i], out + n, out_len - n);
     }
+    if (s->python != NULL && n + 1 < out_len)
+        n += spill_fmt(out + n, out_len - n, "%s%s", n > 0 ? ";" : "", s->python);
     return n;
 }

@@ -20,7 +20,8 @@ uint32_t spill_stack_here(void);
  * Where there is no such rule this costs nothing. */
 bool spill_stack_held(void);
 
-/* The site as text, innermost frame first, "function+0x1f in module" joined by ";". Returns its
+/* The site as text, innermost frame first, "function+0x1f in module" or, of a Python program,
+ * "function:LINE in file.py", joined by ";". Returns its
  * length, 0 for SPILL_NO_SITE. */
 size_t spill_stack_text(uint32_t site, char *out, size_t out_len);
 

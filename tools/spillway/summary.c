@@ -119,14 +119,23 @@ static const char *class_text(const struct spill_trace_buffer *buffer, char *out
     return out;
 }
 
+static bool names(const char *frame, size_t len, const char *text)
+{
+    const char *found = strstr(frame, text);
+    return found != NULL && found < frame + len;
+}
+
 /* The innermost frames of a call site ("a in lib;b in prog;..."), each on its own line: the
- * runtime's own frame says nothing, and beyond a few nobody reads. */
+ * runtime's own frame says nothing, nor do native ones where there are Python's, and beyond a few
+ * nobody reads. */
 static void print_site(const char *site, FILE *out)
 {
+    size_t all = strlen(site);
+    bool python = strstr(site, ".py;") != NULL || (all > 3 && strcmp(site + all - 3, ".py") == 0);
     for (int shown = 0; *site != '\0' && shown < FRAMES;) {
         size_t len = strcspn(site, ";");
-        const char *runtime = strstr(site, "in libcudart");
-        if (runtime == NULL || runtime >= site + len) {
+        bool is_python = len > 3 && strncmp(site + len - 3, ".py", 3) == 0;
+        if (python ? is_python : !names(site, len, "in libcudart")) {
             fprintf(out, "%*s%.*s\n", 30, shown == 0 ? "at " : "", (int)len, site);
             shown++;
         }
