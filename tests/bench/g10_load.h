@@ -3,20 +3,12 @@
 #ifndef SPILL_G10_LOAD_H
 #define SPILL_G10_LOAD_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "solver/textform.h"
-
-static inline double seconds_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* All of PATH, terminated; NULL when it cannot be read. */
 static inline char *read_file(const char *path)

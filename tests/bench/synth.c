@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How planning grows: a made-up training iteration of layers (weights, gradients, two optimizer
- * states, activations, temporaries), solved at half of the memory it would like. Prints a line with
- * CPU seconds of the solver and the process's peak of memory.
- *     synth OPS [BUFFERS [PAGES_PER_BUFFER [METHOD]]] */
+ * states, activations, temporaries), solved at half of the memory it would like. Prints a
+ * row: ops, buffers, pages, CPU seconds of the solver, the process's peak of memory in MiB, step
+ * time and bound over the sum of op times, moves. synth OPS [BUFFERS [PAGES_PER_BUFFER [METHOD]]]
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -119,15 +120,14 @@ int main(int argc, char **argv)
     status = spill_solve(p, &options, &plan, &obstacle);
     took = (double)(clock() - begun) / CLOCKS_PER_SEC;
     getrusage(RUSAGE_SELF, &usage);
-    printf("%7u ops %7u buffers %8llu pages %7.2f s %6ld MiB", p->op_count, p->buffer_count,
+    printf("| %u | %u | %llu | %.2f | %ld | ", p->op_count, p->buffer_count,
            (unsigned long long)(total / p->page_bytes), took, usage.ru_maxrss / 1024);
     if (status != SPILL_OK) {
-        printf(", no plan (%d)\n", (int)status);
+        printf("no plan (%d) |\n", (int)status);
         return 1;
     }
     status = spill_check_plan(p, plan, &outcome, complaint, sizeof(complaint));
-    printf("  slowdown %.4f bound %.4f, %u moves %s\n",
-           (double)plan->step_ns / (double)plan->compute_ns,
+    printf("%.4f | %.4f | %u |%s\n", (double)plan->step_ns / (double)plan->compute_ns,
            (double)plan->bound_ns / (double)plan->compute_ns, plan->move_count, complaint);
     spill_plan_free(plan);
     free(t.ops);
