@@ -5,6 +5,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,11 +46,17 @@ static bool program_wanted(void)
            !spill_glob_list(config.skip, name);
 }
 
+/* A handler of the program's that makes a call must not find its own thread in the middle of this.
+ */
 static void start(void)
 {
     char expected = 0;
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     if (!__atomic_compare_exchange_n(&started, &expected, 1, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         while (__atomic_load_n(&started, __ATOMIC_ACQUIRE) == 1)
             sched_yield();
         return;
@@ -63,6 +70,7 @@ static void start(void)
         spill_guard_sink = spill_engine_sink(&config);
     }
     __atomic_store_n(&started, 2, __ATOMIC_RELEASE);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 bool spill_guard_active(void)
