@@ -62,6 +62,14 @@ for sanitizer in address undefined; do
     try "host_$sanitizer" "$HOOKS/life/threads_first.c" "$PWD/librec.so" -fsanitize=$sanitizer -static-libasan -static-libubsan
 done
 
+# With their runtime as a library, that has to lead the list.
+runtime=$($CC -print-file-name=libasan.so)
+if [ -f "$runtime" ]; then
+    try host_address_list "$HOOKS/life/threads_first.c" "$(readlink -f "$runtime"):$PWD/librec.so" -fsanitize=address
+else
+    echo "skip no libasan.so"
+fi
+
 # A program that never comes near CUDA prints nothing.
 LD_PRELOAD=$BUILD/libspillway.so SPILLWAY_VERBOSE=3 SPILLWAY_NOSUCH=1 /bin/true >out 2>&1
 [ $? -eq 0 ] && [ ! -s out ] && echo "ok silent" || { echo "not ok /bin/true: $(cat out)"; failed=1; }

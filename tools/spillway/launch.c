@@ -14,20 +14,41 @@
 #include "tools/spillway/locate.h"
 #include "tools/spillway/recipe.h"
 
-/* ITEM, then those words of the variable NAME that are not ITEM itself. */
+/* Must a preload of this name, LENGTH letters, come before all others? */
+static bool comes_first(const char *word, size_t length)
+{
+    static const char *const runtimes[] = {"libasan.so", "libtsan.so", "libclang_rt."};
+    const char *slash = memrchr(word, '/', length);
+    const char *name = slash == NULL ? word : slash + 1;
+    for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+        if (length - (size_t)(name - word) >= strlen(runtimes[i]) &&
+            strncmp(name, runtimes[i], strlen(runtimes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* ITEM, then those words of the variable NAME that are not ITEM itself; a sanitizer's runtime that
+ * leads them still does. */
 static bool prepend(const char *name, const char *item, const char *separators, char joint)
 {
-    const char *old = getenv(name);
-    size_t room = strlen(item) + (old != NULL ? strlen(old) : 0) + 2;
-    char *list = malloc(room);
+    const char *old = getenv(name) != NULL ? getenv(name) : "";
+    char *list = malloc(strlen(item) + strlen(old) + 2), *end = list;
+    bool placed = false;
     if (list == NULL)
         return false;
-    size_t used = (size_t)snprintf(list, room, "%s", item);
-    while (old != NULL && *old != '\0') {
-        size_t len = strcspn(old, separators);
-        if (len > 0 && (strlen(item) != len || strncmp(old, item, len) != 0))
-            used += (size_t)snprintf(list + used, room - used, "%c%.*s", joint, (int)len, old);
-        old += len + (old[len] != '\0');
+    for (;;) {
+        old += strspn(old, separators);
+        size_t length = strcspn(old, separators);
+        if (!placed && !comes_first(old, length)) {
+            end += sprintf(end, "%s%s", end == list ? "" : (char[]){joint, '\0'}, item);
+            placed = true;
+        }
+        if (length == 0)
+            break;
+        if (strlen(item) != length || strncmp(old, item, length) != 0)
+            end +=
+                sprintf(end, "%s%.*s", end == list ? "" : (char[]){joint, '\0'}, (int)length, old);
+        old += length;
     }
     bool done = setenv(name, list, 1) == 0;
     free(list);
