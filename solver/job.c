@@ -103,10 +103,8 @@ static enum spill_status finish_times(const struct spill_prep *prep, struct spil
 
 uint32_t spill_job_parks(const struct spill_prep *prep, uint32_t budget)
 {
-    uint32_t most = 0, parkable = 0;
+    uint32_t most = prep->peak, parkable = 0;
 
-    for (uint32_t k = 0; k < prep->problem->op_count; k++)
-        most = prep->base[k] > most ? prep->base[k] : most;
     for (uint32_t b = 0; b < prep->problem->buffer_count; b++)
         parkable += prep->parkable[b] ? prep->pages[b] : 0;
     most = most > budget ? most - budget : 0;

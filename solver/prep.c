@@ -201,6 +201,7 @@ static void count_memory(struct spill_prep *prep)
             prep->base[k] += prep->base[k - 1];
             prep->least[k] += prep->least[k - 1];
         }
+        prep->peak = prep->base[k] > prep->peak ? prep->base[k] : prep->peak;
         if (prep->least[k] > prep->least[prep->widest_op])
             prep->widest_op = k;
     }

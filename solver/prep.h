@@ -36,6 +36,7 @@ struct spill_prep {
     uint32_t gap_count;
     uint32_t page_total;
     uint32_t budget_pages;
+    uint32_t peak;      /* largest `base` */
     uint32_t widest_op; /* the op with the largest `least` */
 };
 

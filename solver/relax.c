@@ -252,16 +252,13 @@ enum spill_status spill_relax_solve(struct spill_relax *relax, const struct spil
 {
     struct spill_arena scratch = {0};
     struct model m = {.prep = prep, .arena = &scratch, .relax = relax};
-    uint32_t peak = 0;
     enum spill_status status = SPILL_ERR_NOMEM;
 
     relax->bound_ns = (double)prep->compute_ns;
     relax->amount = spill_arena_alloc(arena, prep->gap_count, sizeof(double));
     if (relax->amount == NULL)
         return SPILL_ERR_NOMEM;
-    for (uint32_t k = 0; k < prep->problem->op_count; k++)
-        peak = prep->base[k] > peak ? prep->base[k] : peak;
-    if (peak <= relax->budget + relax->parked || prep->problem->op_count < 2)
+    if (prep->peak <= relax->budget + relax->parked || prep->problem->op_count < 2)
         return SPILL_OK;
     if (choose_instants(&m) && weigh_gaps(&m))
         status = build(&m);

@@ -103,7 +103,10 @@ static enum spill_status search_way(struct spill_job *job, const struct way *way
     uint32_t spare = budget - job->prep->least[job->prep->widest_op], cut = spare / 64;
     enum spill_status status = SPILL_OK;
 
-    /* Where memory is not what limits the step, begin with a draft that leaves some. */
+    /* Where memory is not what limits the step, begin with a draft that leaves some; but what just
+     * fits stays where it is. */
+    if (job->prep->peak <= budget)
+        cut = 0;
     if (cut > 0)
         status = draft_way(job, way, budget - cut, LONG);
     if (status == SPILL_ERR_INFEASIBLE || cut == 0 || job->draft.outcome.step_ns > good) {
