@@ -22,6 +22,8 @@ command_ clang++ clang
 command_ jq jq
 command_ cbc coinor-cbc
 command_ python3 python3
+# Another Python than Debian's has packages of its own.
+[ "$(command -v python3)" != /usr/bin/python3 ] || python3 -c 'import jsonschema' 2>/dev/null || wanted="$wanted python3-jsonschema"
 header uthash.h uthash-dev
 header elfutils/libdw.h libdw-dev
 header ffi.h libffi-dev
