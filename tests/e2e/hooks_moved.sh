@@ -61,6 +61,21 @@ check "$(grep -c 'SPILLWAY_GPUMEM is not a setting; did you mean SPILLWAY_GPU_ME
 run SPILLWAY_ZZZZZZZZZZZZ=1 >/dev/null
 check "$(grep -c 'SPILLWAY_ZZZZZZZZZZZZ is not a setting$' err)" 1 "nothing near, nothing meant"
 
+# By kernel: what it touches stays, and the rest still moves.
+steps="$BUILD/tests/victims/steps --steps 10 --layers 3"
+$steps >bare
+SPILLWAY_PIN='kernel:*update*' SPILLWAY_OUTPUT=$PWD/pin.trace SPILLWAY_GPU_MEM=32MiB SPILLWAY_PLAN_WAIT=20000 LD_PRELOAD=$BUILD/libspillway.so $steps >out 2>err
+check "$(cmp bare out && "$BUILD/spillway" report pin.trace --format json | jq -c '[.buffers[].pinned] | map(select(. == "by request")) | length')" 6 "what a kernel touches stays"
+grep -q 'moving [1-9]' err && ok "and the rest moves" || bad "nothing moves: $(cat err)"
+
+# Addresses that came to the device by every kind of copy, to where contents are not searched.
+for how in plain default async plane cube batch symbol; do
+    SIMGPU_MEM=64MiB "$BUILD/tests/victims/tables" $how 16 >bare
+    [ $? -eq 77 ] && { echo "skip $how: not in these headers"; continue; }
+    SPILLWAY_GPU_MEM=34MiB SPILLWAY_PLAN_WAIT=20000 LD_PRELOAD=$BUILD/libspillway.so "$BUILD/tests/victims/tables" $how 16 >out 2>err
+    if cmp bare out && [ -s out ] && grep -q 'moving [1-9]' err; then ok "a table that came by a copy, $how"; else bad "table, $how: $(cat err)"; fi
+done
+
 build early_exit
 for how in "" signal; do
     # shellcheck disable=SC2086

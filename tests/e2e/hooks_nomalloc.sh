@@ -22,6 +22,7 @@ run() { # NAME SETTING...
 run off SPILLWAY_MODE=off
 run profile SPILLWAY_MODE=profile SPILLWAY_OUTPUT="$PWD/t.trace"
 run fits SPILLWAY_MODE=offload
+run sites SPILLWAY_GPU_MEM=160MiB SPILLWAY_PIN=site:nobody
 run replay SPILLWAY_GPU_MEM=160MiB
 if grep -q ' [1-9][0-9]* iterations replayed' err; then echo "ok it did replay"; else echo "not ok it did not replay"; cat err; failed=1; fi
 
