@@ -9,7 +9,8 @@
 
 #define RELAX_INSTANTS 2500
 #define RELAX_ROUNDS   60
-#define TINY           4096 /* ops times gaps up to which everything below is tried unasked */
+#define TINY           4096     /* ops times gaps up to which everything below is tried unasked */
+#define OTHERS_MOST    20000000 /* and up to which one of the methods of others is */
 #define WAYS_MOST      64
 #define POLISH_MOST    256 /* pieces: each is tried three times */
 
@@ -137,8 +138,20 @@ static enum spill_status try_way(struct spill_job *job, struct ways *ways, struc
     return status;
 }
 
+static enum spill_status try_method(struct spill_job *job, struct ways *ways,
+                                    const struct spill_method *method)
+{
+    enum spill_status status =
+        try_way(job, ways, (struct way){SPILL_START_EMPTY, method, SPILL_RECALL_HIDDEN, 0});
+
+    return status != SPILL_OK
+               ? status
+               : try_way(job, ways, (struct way){SPILL_START_EMPTY, method, SPILL_RECALL_EAGER, 0});
+}
+
 /* Our greedy choice and the relaxation's, called back late (pages stay for less time, so frames fit
- * better) and early, and with OTHERS what other methods would move. */
+ * better) and early; where that leaves something to gain, the longest gaps in full, unless the
+ * problem is too large for that method; and with OTHERS what all other methods would move. */
 static enum spill_status gather_ways(struct spill_job *job, struct ways *ways, bool others)
 {
     enum spill_status status = SPILL_OK;
@@ -147,10 +160,12 @@ static enum spill_status gather_ways(struct spill_job *job, struct ways *ways, b
         status = try_way(job, ways,
                          (struct way){i < 2 ? SPILL_START_EMPTY : SPILL_START_RELAX, NULL,
                                       i % 2 == 0 ? SPILL_RECALL_HIDDEN : SPILL_RECALL_EAGER, 0});
-    for (uint32_t i = 0; others && spill_method_at(i / 2) != NULL && status == SPILL_OK; i++)
-        status = try_way(job, ways,
-                         (struct way){SPILL_START_EMPTY, spill_method_at(i / 2),
-                                      i % 2 == 0 ? SPILL_RECALL_HIDDEN : SPILL_RECALL_EAGER, 0});
+    if (others)
+        for (uint32_t i = 0; spill_method_at(i) != NULL && status == SPILL_OK; i++)
+            status = try_method(job, ways, spill_method_at(i));
+    else if (status == SPILL_OK && (double)job->best.plan.step_ns > 1.005 * job->relax.bound_ns &&
+             (uint64_t)job->prep->problem->op_count * job->prep->gap_count <= OTHERS_MOST)
+        status = try_method(job, ways, spill_method_find("tflms"));
     return status;
 }
 
