@@ -38,4 +38,12 @@ make_recording_library "$PWD/librec.so"
 # shellcheck disable=SC2086
 $CXX -std=c++17 $INC -O0 -g -fPIC -pie -Wall -Wextra -Wno-deprecated-declarations -o walk "$HOOKS/walk.cc" -Lfake -lcuda -ldl || exit 1
 LD_LIBRARY_PATH=$PWD/fake LD_PRELOAD=$PWD/librec.so SPILLWAY_VERBOSE=0 ./walk || failed=1
+
+# And on the simulated GPU, where every row must answer as it does without the library.
+# shellcheck disable=SC2086
+$CXX -std=c++17 $INC -O0 -g -fPIC -pie -Wall -Wextra -Wno-deprecated-declarations -o walk_sim "$HOOKS/walk_sim.cc" -L"$BUILD/simgpu" -lcuda -ldl || exit 1
+export LD_LIBRARY_PATH=$BUILD/simgpu
+./walk_sim >alone 2>/dev/null || bad "the simulated GPU alone: status $?"
+LD_PRELOAD=$PWD/librec.so SPILLWAY_VERBOSE=0 ./walk_sim >with 2>err || { bad "not intercepted once"; grep -v '^simgpu' err | head; }
+if [ "$(wc -l <alone)" -gt 1000 ] && cmp alone with; then ok "$(wc -l <with) calls on the simulated GPU"; else bad "other answers"; diff alone with | head; fi
 exit $failed
