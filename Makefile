@@ -29,7 +29,7 @@ spill_cflags := -std=c11 '-ffile-prefix-map=$(CURDIR)=.' -fPIC -fvisibility=hidd
 base_src     := $(sort $(wildcard preload/base/*.c))
 solver_src   := $(sort $(wildcard solver/*.c))
 lib_src      := $(base_src) $(sort $(wildcard preload/*.c preload/*.S profiler/*.c replay/*.c)) $(solver_src)
-tool_src     := $(sort $(wildcard tools/spillway/*.c)) $(base_src) $(solver_src) profiler/tracefile.c
+tool_src     := $(sort $(wildcard tools/spillway/*.c tools/spillway/*.S)) $(base_src) $(solver_src) profiler/tracefile.c
 objs          = $(patsubst %,$(O)/obj/%.o,$(basename $(1)))
 
 .DEFAULT_GOAL := all
@@ -50,7 +50,7 @@ $(O)/libspillway.map: preload/hooks.def preload/exports.awk
 
 $(O)/spillway: $(call objs,$(tool_src))
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -ldl -lm
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -ldl -lpthread -lm
 
 $(O)/obj/%.o: %.c | cuda-headers
 	@mkdir -p $(@D)
@@ -61,6 +61,9 @@ $(O)/obj/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS,$<)
 	$(Q)$(CC) $(spill_cppflags) -c -o $@ $<
+
+# The report page's files become part of the command.
+$(O)/obj/tools/spillway/page_assets.o: $(wildcard tools/page/*.* tools/page/vendor/*)
 
 .PHONY: all cuda-headers clean help simgpu deps demo check
 cuda-headers:

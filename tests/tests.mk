@@ -6,7 +6,7 @@ unit_src  := $(wildcard tests/unit/*.c)
 cu_src    := $(wildcard tests/workloads/*.cu tests/victims/*.cu)
 unit_bin  := $(patsubst %.c,$(O)/%,$(unit_src))
 cu_bin    := $(patsubst %.cu,$(O)/%,$(cu_src))
-tested_src = $(base_src) $(solver_src) $(wildcard profiler/*.c) $(filter-out tools/spillway/main.c,$(wildcard tools/spillway/*.c)) \
+tested_src = $(base_src) $(solver_src) $(wildcard profiler/*.c) $(filter-out tools/spillway/main.c,$(wildcard tools/spillway/*.c tools/spillway/*.S)) \
 	replay/freeorder.c replay/span.c replay/script.c replay/ordering.c replay/waits.c replay/verify.c replay/hostpool.c
 
 .PHONY: workloads test-programs

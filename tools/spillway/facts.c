@@ -25,3 +25,9 @@ void spill_facts_free(struct spill_facts *facts)
     spill_lifeline_free(&facts->line);
     memset(facts, 0, sizeof(*facts));
 }
+
+enum spill_bufclass spill_facts_class(const struct spill_facts *facts, uint32_t b)
+{
+    return spill_bufclass_of(&facts->trace->buffers[b], &facts->idle[b],
+                             facts->start[facts->trace->op_count]);
+}

@@ -7,17 +7,18 @@
 #include "preload/base/trace.h"
 #include "tools/spillway/utf8text.h"
 
-static bool is_plain(unsigned char c)
+static bool is_plain(unsigned char c, bool html)
 {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && !(html && c == '<');
 }
 
-static void quote(FILE *out, const char *text, size_t len)
+static void quote(const struct spill_json *json, const char *text, size_t len)
 {
+    FILE *out = json->out;
     fputc('"', out);
     for (size_t i = 0; i < len;) {
         size_t plain = 0;
-        while (i + plain < len && is_plain((unsigned char)text[i + plain]))
+        while (i + plain < len && is_plain((unsigned char)text[i + plain], json->html))
             plain++;
         if (plain > 0) {
             fwrite(text + i, 1, plain, out);
@@ -28,7 +29,7 @@ static void quote(FILE *out, const char *text, size_t len)
         size_t bytes = spill_utf8_length(text + i, len - i);
         if (bytes == 0)
             fputs(SPILL_UTF8_BAD, out);
-        else if (c < 0x20 || c == 0x7f)
+        else if (c < 0x20 || c == 0x7f || c == '<')
             fprintf(out, "\\u%04x", c);
         else if (c == '"' || c == '\\')
             fprintf(out, "\\%c", c);
@@ -53,7 +54,7 @@ static void lead(struct spill_json *json, const char *key)
         json->level[level].any = true;
     }
     if (key != NULL) {
-        quote(json->out, key, strlen(key));
+        quote(json, key, strlen(key));
         fputs(": ", json->out);
     }
 }
@@ -113,7 +114,7 @@ void spill_json_micros(struct spill_json *json, const char *key, uint64_t ns)
 void spill_json_piece(struct spill_json *json, const char *key, const char *text, size_t len)
 {
     lead(json, key);
-    quote(json->out, text, len);
+    quote(json, text, len);
 }
 
 void spill_json_text(struct spill_json *json, const char *key, const char *text)

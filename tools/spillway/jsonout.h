@@ -11,6 +11,7 @@ enum { SPILL_JSON_DEPTH = 16 };
 
 struct spill_json {
     FILE *out;
+    bool html; /* inside an HTML script element, which must not hold a '<' */
     unsigned depth;
     struct {
         char closing;

@@ -77,3 +77,13 @@ bool spill_outfile_close(struct spill_outfile *file, bool written)
     file->temporary = NULL;
     return true;
 }
+
+void spill_outfile_discard(struct spill_outfile *file)
+{
+    if (file->out != stdout)
+        fclose(file->out);
+    if (file->temporary != NULL)
+        (void)unlink(file->temporary);
+    free(file->temporary);
+    file->temporary = NULL;
+}

@@ -22,4 +22,7 @@ bool spill_outfile_open(struct spill_outfile *file, const char *name, bool force
  * false, after one line. */
 bool spill_outfile_close(struct spill_outfile *file, bool written);
 
+/* Gives the file up without a word: what was to be written is not there. */
+void spill_outfile_discard(struct spill_outfile *file);
+
 #endif

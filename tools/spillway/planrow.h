@@ -59,6 +59,10 @@ uint64_t spill_planrow_most(const struct spill_trace *trace);
 
 bool spill_planrow_csv(const struct spill_planrow *rows, uint32_t count, FILE *out);
 bool spill_planrow_table(const struct spill_planrow *rows, uint32_t count, FILE *out);
+struct spill_json;
+/* One row as an object; KEY as spill_json_open takes it. */
+void spill_planrow_json_row(struct spill_json *json, const char *key,
+                            const struct spill_planrow *row);
 bool spill_planrow_json(const struct spill_trace *trace, const struct spill_planrow *rows,
                         uint32_t count, const struct spill_planleast *least, FILE *out);
 /* ROWS by rising budget: step time over GPU memory. */

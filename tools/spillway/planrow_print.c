@@ -62,9 +62,10 @@ bool spill_planrow_table(const struct spill_planrow *rows, uint32_t count, FILE 
     return !ferror(out);
 }
 
-static void write_row(struct spill_json *json, const struct spill_planrow *row)
+void spill_planrow_json_row(struct spill_json *json, const char *key,
+                            const struct spill_planrow *row)
 {
-    spill_json_open(json, NULL, '{', false);
+    spill_json_open(json, key, '{', false);
     spill_json_text(json, "method", row->method);
     spill_json_count(json, "gpu_bytes", row->gpu_bytes);
     spill_json_bool(json, "fits", row->fits);
@@ -105,7 +106,7 @@ bool spill_planrow_json(const struct spill_trace *trace, const struct spill_plan
     spill_json_close(&json);
     spill_json_open(&json, "plans", '[', true);
     for (uint32_t i = 0; i < count; i++)
-        write_row(&json, &rows[i]);
+        spill_planrow_json_row(&json, NULL, &rows[i]);
     spill_json_close(&json);
     spill_json_close(&json);
     return !ferror(out);

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "tools/spillway/forecast.h"
 #include "tools/spillway/tracetext.h"
 
 static void field(const char *text, FILE *out)
@@ -74,6 +75,25 @@ bool spill_report_csv_ops(const struct spill_facts *facts, FILE *out)
                 op->stream, facts->start[k], op->duration_ns, op->grid[0], op->grid[1], op->grid[2],
                 op->block[0], op->block[1], op->block[2], op->access_count, touched,
                 facts->line.live[k], op->paged_bytes);
+    }
+    return !ferror(out);
+}
+
+bool spill_report_csv_moves(const struct spill_facts *facts, FILE *out)
+{
+    const struct spill_forecast *forecast = facts->forecast;
+    const struct spill_plan *plan = forecast->planned.plan;
+    fputs("move,buffer,page_first,pages,bytes,out_after_op,in_after_op,used_by_op,out_start_ns,"
+          "out_end_ns,in_start_ns,in_end_ns,spare_ns\n",
+          out);
+    for (uint32_t m = 0; forecast->row.fits && m < plan->move_count; m++) {
+        const struct spill_move *move = &plan->moves[m];
+        fprintf(out, "%u,%u,%u,%u,%" PRIu64 ",%u,%u,%u", m, move->buffer, move->page_first,
+                move->page_count, spill_forecast_move_bytes(forecast, m), move->out_op, move->in_op,
+                move->use_op);
+        fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+                move->out_start_ns, move->out_end_ns, move->in_start_ns, move->in_end_ns,
+                spill_forecast_spare_ns(forecast, m));
     }
     return !ferror(out);
 }

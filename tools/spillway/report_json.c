@@ -3,6 +3,7 @@
  * meaning or goes away, not when one is added. */
 #include "tools/spillway/facts.h"
 
+#include "tools/spillway/forecast.h"
 #include "tools/spillway/jsonout.h"
 #include "tools/spillway/tracetext.h"
 
@@ -130,7 +131,7 @@ static void write_differences(struct spill_json *json, const struct spill_trace 
     spill_json_close(json);
 }
 
-static void write_head(struct spill_json *json, const struct spill_facts *facts)
+void spill_report_json_head(const struct spill_facts *facts, struct spill_json *json)
 {
     const struct spill_trace *trace = facts->trace;
     uint64_t largest;
@@ -164,13 +165,15 @@ static void write_head(struct spill_json *json, const struct spill_facts *facts)
     spill_json_count(json, "duplex_permille", trace->duplex_permille);
     spill_json_close(json);
     write_totals(json, trace);
+    if (facts->forecast != NULL)
+        spill_forecast_json(facts->forecast, json);
 }
 
 bool spill_report_json(const struct spill_facts *facts, FILE *out)
 {
     struct spill_json json = {.out = out};
     spill_json_open(&json, NULL, '{', true);
-    write_head(&json, facts);
+    spill_report_json_head(facts, &json);
     spill_json_open(&json, "ops", '[', true);
     for (uint32_t k = 0; k < facts->trace->op_count; k++)
         write_op(&json, facts, k);
@@ -179,6 +182,8 @@ bool spill_report_json(const struct spill_facts *facts, FILE *out)
     for (uint32_t b = 0; b < facts->trace->buffer_count; b++)
         write_buffer(&json, facts, b);
     spill_json_close(&json);
+    if (facts->forecast != NULL)
+        spill_forecast_json_moves(facts->forecast, &json);
     spill_json_close(&json);
     return !ferror(out);
 }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything on the page that is text: verdict, tiles, tables.
+'use strict';
+(function () {
+  const r = page.report, plan = r.plan;
+
+  // COLUMNS: {name, text (row -> content), n: a number, wide: needs room}.
+  function table(id, columns, rows, first) {
+    const body = page.make('tbody', {});
+    const shown = first && rows.length > first ? first : rows.length;
+    const add = (row) => body.append(page.make('tr', {}, ...columns.map((c) =>
+      page.make('td', { 'data-label': c.name, class: [c.n ? 'n' : '', c.wide ? 'wide' : ''].join(' ').trim() }, page.make('span', {}, ...[].concat(c.text(row)))))));
+    rows.slice(0, shown).forEach(add);
+    const head = page.make('thead', {}, page.make('tr', {}, ...columns.map((c) => page.make('th', { class: c.n ? 'n' : '', scope: 'col' }, c.name))));
+    page.get(id).replaceChildren(page.make('table', {}, head, body));
+    if (shown === rows.length) return;
+    const more = page.make('button', { type: 'button', class: 'more' }, 'Show all ' + rows.length);
+    more.addEventListener('click', () => { rows.slice(shown).forEach(add); more.remove(); });
+    page.get(id).append(more);
+  }
+
+  function site(row) {
+    const frames = row.site.filter((f) => !/ in libcudart/.test(f)).slice(0, 3);
+    return page.make('span', {}, ...(frames.length ? frames : ['allocated at an unknown place']).map((f) => page.make('div', { class: 'site' }, f)));
+  }
+  const kind = (row) => [page.swatch(row.class), page.labelOf(row.class) + (row.pinned ? ': ' + row.pinned : '')];
+
+  function head() {
+    page.get('program').textContent = [r.program, r.device, page.count(r.trust.ops.reduce((s, o) => s + o.count, 0)) + ' operations a step'].filter(Boolean).join(' · ');
+    page.get('verdict').textContent = r.verdict;
+    page.get('why').textContent = 'The budget shown is ' + page.bytes(r.budget.gpu_bytes) + ' (' + r.budget.why + '); spillway report --gpu-mem SIZE shows another. ' +
+      'Step times are predicted from the profiled durations and the speed of the link.';
+    const warnings = [];
+    if (r.iterations === 0) warnings.push('No iteration that repeats was found: this is the whole run, planned as if it repeated.');
+    if (r.paged_bytes > 0) warnings.push(page.bytes(r.paged_bytes) + ' were paged while profiling because memory was too small: measured times are longer than they would be.');
+    page.get('warning').hidden = warnings.length === 0;
+    page.get('warning').textContent = warnings.join(' ');
+    const tiles = [['Needs', page.bytes(r.before.peak_bytes), 'at its peak'], ['Budget', page.bytes(r.budget.gpu_bytes), 'of GPU memory']];
+    if (plan.fits) {
+      tiles.push(['Step', page.ms(plan.step_ns), page.slower(plan.step_ns, plan.ideal_ns) + (plan.step_ns > plan.ideal_ns ? ' on ' : ' than ') + page.ms(plan.ideal_ns)],
+        ['Moved a step', page.bytes(plan.out_bytes + plan.in_bytes), 'out and in together'],
+        ['Host memory', page.bytes(plan.host_bytes), 'pinned']);
+    }
+    tiles.push(['Smallest budget', r.smallest.gpu_bytes === null ? 'none' : page.bytes(r.smallest.gpu_bytes), 'that any plan can keep']);
+    page.get('tiles').replaceChildren(...tiles.map(([name, value, note]) =>
+      page.make('div', {}, page.make('dt', {}, name), page.make('dd', {}, value, page.make('small', {}, note)))));
+    page.get('footer').textContent = r.generator + ' · report schema ' + r.schema + ' · the numbers of this page: spillway report TRACE --format json --gpu-mem ' + r.budget.gpu_bytes;
+  }
+
+  function idle() {
+    const fate = (row) => row.pinned ? 'pinned' : row.moved_page_bytes > 0 ? page.bytes(row.moved_page_bytes) + ' moved' :
+      row.copies_ns > row.idle_ns ? 'stays: copies take longer' : 'stays: not needed';
+    table('idle', [
+      { name: 'Size', n: true, text: (row) => page.bytes(row.bytes) },
+      { name: 'Idle', n: true, text: (row) => page.ms(row.idle_ns) },
+      { name: 'Copies', n: true, text: (row) => page.ms(row.copies_ns) },
+      { name: 'Between', text: (row) => row.after.op === null ? 'not used in a step' : page.op(row.after) + ' and ' + page.op(row.before) + (row.before.op <= row.after.op ? ' of the next step' : '') },
+      { name: 'Plan', text: fate },
+      { name: 'Kind and call site', wide: true, text: (row) => [...kind(row), site(row)] },
+    ], r.idle, 10);
+  }
+
+  function peak() {
+    const p = r.peak, total = p.page_bytes;
+    page.get('peak-note').textContent = page.bytes(total) + ' in ' + page.count(p.buffers) + ' buffers while ' + page.op(p.during) + ' runs. ' +
+      'The largest operation, ' + (r.largest_op.op === null ? 'none' : 'op ' + r.largest_op.op) + ', needs ' + page.bytes(r.largest_op.bytes) + ' at once: below that no plan can go.';
+    const at = r.before.ns.reduce((best, ns, i) => ns <= r.before.peak_at_ns ? i : best, 0);
+    page.get('peak-bar').replaceChildren(...page.classes.filter((c) => r.before.bytes[c.class][at] > 0).map((c) => page.make('span', {
+      style: 'background:var(--' + c.class + ');flex:' + r.before.bytes[c.class][at] / total,
+      title: c.label + ': ' + page.bytes(r.before.bytes[c.class][at]),
+    })));
+    table('peak', [
+      { name: 'Size', n: true, text: (row) => page.bytes(row.page_bytes) },
+      { name: 'Share', n: true, text: (row) => page.percent(row.page_bytes, total) },
+      { name: 'Buffer', n: true, text: (row) => row.buffer },
+      { name: 'Kind', text: kind },
+      { name: 'Call site', wide: true, text: site },
+    ], p.largest, 10);
+    if (p.others_page_bytes > 0) page.get('peak').append(page.make('p', { class: 'note' }, 'All others: ' + page.bytes(p.others_page_bytes) + '.'));
+  }
+
+  function moves() {
+    if (!plan.fits || plan.moves + plan.parks === 0) {
+      page.get('plan-note').textContent = plan.fits ? 'Nothing has to be moved.' : 'There is no plan within this budget. The smallest one possible is set by ' + page.op(r.smallest.op) + '.';
+      return;
+    }
+    page.get('plan-note').textContent = page.count(plan.moves) + ' moves of ' + page.count(plan.moved_buffers) + ' buffers a step' +
+      (plan.parks > 0 ? ', and ' + page.count(plan.parks) + ' unused pieces kept on the host' : '') +
+      '. Times count from the start of the step that sends the pages out.';
+    const busy = (ns) => page.ms(ns) + ' a step, ' + page.percent(ns, plan.step_ns);
+    page.facts('plan-facts', [
+      ['Step', page.ms(plan.step_ns) + '; without a limit ' + page.ms(plan.ideal_ns) + '; no plan is faster than ' + page.ms(plan.bound_ns)],
+      ['Waits for copies in', page.ms(plan.stall_in_ns)],
+      ['Waits for memory', page.ms(plan.stall_memory_ns)],
+      ['Copied out, link busy', page.bytes(plan.out_bytes) + ', ' + busy(plan.out_busy_ns)],
+      ['Copied in, link busy', page.bytes(plan.in_bytes) + ', ' + busy(plan.in_busy_ns)],
+      ['Memory', 'peak ' + page.bytes(plan.peak_bytes) + ', laid out in ' + page.bytes(plan.frame_bytes)],
+    ]);
+    table('moves', [
+      { name: 'Size', n: true, text: (m) => page.bytes(m.bytes) },
+      { name: 'Buffer', n: true, text: (m) => m.buffer },
+      { name: 'Kind', text: kind },
+      { name: 'Leaves after', text: (m) => page.op(m.out_after) },
+      { name: 'Needed by', text: (m) => page.op(m.used_by) },
+      { name: 'Out', n: true, text: (m) => (m.out_start_ns / 1e6).toFixed(2) + ' – ' + page.ms(m.out_end_ns) },
+      { name: 'In', n: true, text: (m) => (m.in_start_ns / 1e6).toFixed(2) + ' – ' + page.ms(m.in_end_ns) },
+      { name: 'To spare', n: true, text: (m) => m.spare_ns === 0 ? 'none' : page.ms(m.spare_ns) },
+    ], r.largest_moves, 15);
+    if (r.largest_moves.length < plan.moves)
+      page.get('moves').append(page.make('p', { class: 'note' }, 'The ' + r.largest_moves.length + ' largest of ' + page.count(plan.moves) + ' moves; spillway report --format csv-moves lists all.'));
+  }
+
+  function trust() {
+    const t = r.trust, all = t.accesses.reduce((s, a) => s + a.count, 0);
+    const list = (rows, name) => rows.map((x) => page.count(x.count) + ' ' + x[name]).join(', ');
+    page.facts('trust', [
+      ['Iterations alike', r.iterations === 0 ? 'none found' : page.count(r.iterations) + ' full ones of ' + page.ms(r.step_ns) + ' each, border to border'],
+      ['Operations', list(t.ops, 'kind')],
+      ['Kernels without a buffer', page.count(t.kernels_without_buffers) + (t.kernels_without_buffers > 0 ? ': no address was found in their parameters' : '')],
+      ['Accesses', page.count(all) + ': ' + list(t.accesses, 'mode') + '; unknown counts as a write'],
+      ['Pinned, never moved', t.pinned.length === 0 ? 'nothing' : t.pinned.map((p) => page.bytes(p.bytes) + ' in ' + page.count(p.buffers) + ' buffers: ' + p.reason).join('; ')],
+      ['Link', t.links_measured ? page.rate(r.links.out.bytes_per_s) + ' to the host, ' + page.rate(r.links.in.bytes_per_s) + ' to the GPU, measured' : 'not measured: 12 GB/s assumed'],
+      ['Both directions at once', t.duplex_measured ? (r.links.duplex_permille / 10) + ' % of its rate left to each, measured' : 'not measured'],
+      ['Call sites', page.count(t.buffers_with_call_site) + ' of ' + page.count(page.classes.reduce((s, c) => s + c.buffers, 0)) + ' buffers'],
+      ['Pages', page.bytes(r.page_bytes) + ' each; ' + page.bytes(r.small_bytes) + ' of buffers below one page stay'],
+    ]);
+  }
+
+  function cards() {
+    // Up to the smallest card that holds everything: the larger ones do the same.
+    const enough = r.cards.findIndex((c) => c.gpu_bytes >= r.unlimited.peak_bytes);
+    const known = r.cards.slice(0, enough < 0 ? r.cards.length : enough + 1).filter((c) => c.step_ns !== null || !c.fits);
+    if (known.length < 2) return;
+    table('cards', [
+      { name: 'Card', n: true, text: (c) => c.gib + ' GB' },
+      { name: 'Left for the program', n: true, text: (c) => page.bytes(c.gpu_bytes) },
+      { name: 'Step', n: true, text: (c) => c.fits ? page.ms(c.step_ns) : '–' },
+      { name: 'Compared with no limit', text: (c) => c.fits ? page.slower(c.step_ns, r.unlimited.ideal_ns) : 'cannot hold the largest operation' },
+    ], known);
+    page.get('cards').firstChild.classList.add('narrow');
+  }
+
+  page.drawTables = function () { head(); cards(); idle(); peak(); moves(); trust(); };
+})();
