@@ -89,6 +89,7 @@ demo: deps cuda-headers
 
 ## check: all tests; T='PATTERN...' for some of them
 check: deps cuda-headers
+	@tools/deps.sh --browser
 	$(again) all test-programs
 	@BUILD='$(abspath $(O))' CC='$(CC)' CUDA_INCLUDE='$(CUDA_INCLUDE)' tests/run.sh $(T)
 

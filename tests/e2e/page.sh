@@ -6,7 +6,7 @@
 . "$SRC/tests/helpers.sh"
 TRACE=$SRC/tests/cli/report_json/mlp.trace
 $CC -O2 -std=c11 -D_GNU_SOURCE -I"$SRC" -o maketrace "$SRC/tests/bench/maketrace.c" "$BUILD/libspilltest.a" || exit 1
-./maketrace 240 8 24 middle.trace && ./maketrace 100000 1000 3 long.trace || exit 1
+./maketrace 240 8 24 middle.trace && ./maketrace 100000 60 100 long.trace || exit 1
 
 # write NAME TRACE OPTION...: the page NAME.html, its report NAME.page, and what the JSON report says, NAME.json.
 write() {
@@ -27,7 +27,7 @@ write() {
 wanted=0
 write mlp "$TRACE" --gpu-mem 30MiB
 write middle middle.trace --gpu-mem 1GiB --curve 6
-write long long.trace --gpu-mem 22GiB --curve 0
+write long long.trace --curve 0
 wanted=1
 write nofit "$TRACE" --gpu-mem 10MiB
 grep -q 'no plan keeps within 10.0 MiB' nofit.err || fail "nofit: no word"
