@@ -47,7 +47,7 @@ for shell in $shells; do
     for command in $commands; do
         expect "$(options "$command")" $shell spillway "$command" --
     done
-    expect "$(printf 'csv\ncsv-ops\n')" $shell spillway report x.trace --format c
+    expect "$(printf 'csv\ncsv-moves\ncsv-ops\n')" $shell spillway report x.trace --format c
     expect "$(printf 'json\ntext\n')" $shell spillway check --format ''
     expect "$(printf 'off\noffload\nprofile\n')" $shell spillway run --mode ''
     expect meta $shell spillway dump --only m
