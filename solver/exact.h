@@ -17,10 +17,21 @@
 #define SPILL_EXACT_OPS   64      /* most ops, */
 #define SPILL_EXACT_PAGES 16      /* pages in all, */
 #define SPILL_EXACT_MOVES 20      /* pages that have a gap, counted once a gap */
-#define SPILL_EXACT_WORK  1000000 /* and timings looked at */
+#define SPILL_EXACT_WORK  1000000 /* and timings looked at: seconds */
+
+/* Timings that the default method looks at after its own search. Studies set it to 0. */
+#ifndef SPILL_EXACT_UNASKED
+#define SPILL_EXACT_UNASKED 30000
+#endif
 
 /* Leaves the best plan in job->best and its step time in job->relax.bound_ns; job->found says
  * whether there is one. SPILL_ERR_UNSUPPORTED: the problem is too large. */
 enum spill_status spill_exact_search(struct spill_job *job);
+
+/* Looks for a better plan than job->best, if there is one yet, for as long as SPILL_EXACT_UNASKED
+ * allows; a search that comes to its end raises the bound. Does nothing if the problem is too
+ * large.
+ */
+enum spill_status spill_exact_improve(struct spill_job *job);
 
 #endif

@@ -71,6 +71,8 @@ static enum spill_status solve(struct spill_job *job, const struct spill_solve_o
         if (status == SPILL_OK && frames <= prep->budget_pages)
             status = spill_job_consider(job);
     }
+    if (status == SPILL_OK && job->ours)
+        status = spill_exact_improve(job);
     if (status != SPILL_OK)
         return status;
     if (!job->found) {

@@ -48,8 +48,8 @@ static void test_exact_and_ours(void **state)
                   "the optimum on average; %u without\n",
                   instances, instances - missed, optimal, ratio, infeasible);
     assert_true(infeasible >= 5);
-    assert_true(missed <= 1); /* frames of the tightest budgets are found by a heuristic */
-    assert_true(ratio < 1.05);
+    assert_int_equal(missed, 0);
+    assert_true(ratio < 1.01);
 }
 
 static void test_outside_solver(void **state)
