@@ -156,6 +156,27 @@ static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
     return CUDA_SUCCESS;
 }
 
+/* A profile of a program with graphs: their launches are ops like others, what is captured is not
+ * run now. */
+static void resident_before(struct spill_engine *e, const struct spill_opcall *op)
+{
+    e->paused = spill_captures_open(&e->captures);
+    if (spill_engine_watching(e) &&
+        spill_recorder_op_begin(&e->rec, &e->dev.buffers, op, &e->touches) != SPILL_OK)
+        spill_engine_give_up(e);
+}
+
+static void resident_after(struct spill_engine *e, const struct spill_opcall *op, CUresult result)
+{
+    bool full;
+    if (result == CUDA_SUCCESS && op->kind == SPILL_OPKIND_ALL &&
+        spill_captures_begun(&e->captures, op->stream, &full)) {
+        e->paused = true;
+        if (full)
+            spill_engine_give_up(e);
+    }
+}
+
 static CUresult op_before(struct spill_opcall *op)
 {
     struct spill_engine *e = &spill_engine;
@@ -190,6 +211,8 @@ static CUresult op_before(struct spill_opcall *op)
         }
         spill_engine_diverge(e, SPILL_REASON_OTHER_OP);
     }
+    if (e->state == SPILL_STATE_RESIDENT && e->recording)
+        resident_before(e, op);
     return e->state == SPILL_STATE_OBSERVE ? observe_before(e, op) : CUDA_SUCCESS;
 }
 
@@ -228,11 +251,11 @@ static void op_after(struct spill_opcall *op, CUresult result)
         planned_after(e, op, result);
         return;
     }
-    if (e->state != SPILL_STATE_OBSERVE)
-        return;
-    if (e->shadow_hit && result == CUDA_SUCCESS)
+    if (e->state == SPILL_STATE_RESIDENT && e->recording)
+        resident_after(e, op, result);
+    if (e->state == SPILL_STATE_OBSERVE && e->shadow_hit && result == CUDA_SUCCESS)
         spill_engine_shadow_hit(e);
-    if (e->state != SPILL_STATE_OBSERVE || !e->recording)
+    if (!spill_engine_watching(e))
         return;
     if (result != CUDA_SUCCESS) {
         spill_engine_start_recording(e); /* what failed is no part of an iteration */
@@ -245,7 +268,7 @@ static void op_after(struct spill_opcall *op, CUresult result)
 static void mark(void)
 {
     struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_OBSERVE && e->recording)
+    if (spill_engine_watching(e))
         spill_engine_marked(e);
 }
 
@@ -288,6 +311,7 @@ static void stream_end(CUstream stream)
     if (e->to_host_stream == stream)
         e->to_host_many = true;
     spill_freeorder_end(&e->free_order, stream);
+    spill_captures_end(&e->captures, stream);
 }
 
 static void save(void)

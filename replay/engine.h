@@ -12,6 +12,7 @@
 #include "profiler/recorder.h"
 #include "replay/account.h"
 #include "replay/calibrate.h"
+#include "replay/captures.h"
 #include "replay/device.h"
 #include "replay/freeorder.h"
 #include "replay/pager.h"
@@ -37,6 +38,8 @@ struct spill_engine {
     struct spill_touches touches;
     struct spill_recorder rec;
     bool recording;
+    bool paused; /* a stream is being captured: what is launched does not run now */
+    struct spill_captures captures;
     bool gave_up;           /* no plan is to be had */
     uint64_t paged_at_rest; /* bytes paged out when recording stopped because all fitted */
     bool trace_written;
@@ -69,6 +72,13 @@ struct spill_engine {
 };
 
 extern struct spill_engine spill_engine;
+
+/* What happens now goes into the log. */
+static inline bool spill_engine_watching(const struct spill_engine *e)
+{
+    return e->recording && !e->paused &&
+           (e->state == SPILL_STATE_OBSERVE || e->state == SPILL_STATE_RESIDENT);
+}
 
 /* memory.c */
 enum spill_handled spill_engine_alloc(CUdeviceptr *addr, size_t bytes, CUresult *result);

@@ -46,7 +46,6 @@ static CUresult back_now(struct spill_engine *e, uint32_t slot)
 {
     struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
     struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
-    e->dev.buffers.bufs[slot].pin = SPILL_TRACE_PIN_USER;
     e->dev.op_number++;
     return spill_pager_ensure(&e->dev, &one);
 }
@@ -75,7 +74,7 @@ static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, 
         if (result != CUDA_SUCCESS)
             goto err_buffer;
     }
-    if (e->state == SPILL_STATE_OBSERVE && e->recording) {
+    if (spill_engine_watching(e)) {
         if (spill_recorder_alloc(&e->rec, &dev->buffers, slot, false) == SPILL_OK)
             spill_engine_recorded(e);
         else
@@ -183,7 +182,7 @@ static void large_free(struct spill_engine *e, uint32_t slot)
     bool on_plan = planned(e);
     if (!on_plan && !as_planned)
         spill_engine_shadow_restart(e);
-    if (e->state == SPILL_STATE_OBSERVE && e->recording &&
+    if (spill_engine_watching(e) &&
         spill_recorder_alloc(&e->rec, &dev->buffers, slot, true) != SPILL_OK)
         spill_engine_give_up(e);
     uint32_t first = buf->first_page, count = buf->page_count, plan_id = buf->plan_id;
@@ -198,7 +197,7 @@ static void large_free(struct spill_engine *e, uint32_t slot)
     }
     if (as_planned)
         spill_engine_shadow_hit(e);
-    if (e->state == SPILL_STATE_OBSERVE && e->recording)
+    if (spill_engine_watching(e))
         spill_engine_recorded(e);
 }
 

@@ -10,11 +10,12 @@
 #include "replay/account.h"
 #include "replay/contents.h"
 
-/* A page whose frame may not be taken: of a pinned buffer, or of a slab (of no buffer at all). */
+/* A page whose frame may not be taken: of a pinned buffer, or of a slab (of no buffer at all), or
+ * any. */
 static bool pinned(const struct spill_device *dev, uint32_t page)
 {
     uint32_t slot = dev->buffers.slot_of_page[page];
-    return slot == 0 || dev->buffers.bufs[slot - 1].pin != SPILL_TRACE_UNPINNED;
+    return dev->hold_all || slot == 0 || dev->buffers.bufs[slot - 1].pin != SPILL_TRACE_UNPINNED;
 }
 
 CUresult spill_pager_drop(struct spill_device *dev, uint32_t page)

@@ -170,7 +170,12 @@ void spill_engine_become_resident(struct spill_engine *e)
         "the program uses CUDA graphs, whose buffers must stay where they are: everything "
         "stays resident from here on");
     e->state = SPILL_STATE_RESIDENT;
-    e->recording = e->rec.timing = e->shadowed = false;
+    e->dev.hold_all = true;
+    e->shadowed = false;
+    /* A profile goes on, but for what is captured. */
+    e->paused = true;
+    if (e->config.mode != SPILL_MODE_PROFILE || SPILL_CU(cuStreamIsCapturing) == NULL)
+        e->recording = e->rec.timing = false;
 }
 
 /* --- watching for a plan that was left --- */

@@ -41,6 +41,16 @@ grep -q '^  iterations   24 alike' err && grep -q '^  others       6 stretches' 
 # Border to border is more than the ops take, and less than twice that; it is busy and gaps, to the nanosecond.
 report steps.report '.step_ns == .busy_ns + .host_gap_ns and .step_ns > .busy_ns and .step_ns < 2 * .busy_ns' >/dev/null &&
     echo "ok the host's gaps apart" || fail "times: $(report steps.report '{step_ns, busy_ns, host_gap_ns}')"
+# The backward pass from another thread, or updates on a second stream, are the same iteration.
+for option in --threads --streams; do
+    "$STEPS" $option --steps 12 >ample.out || fail "$option fails with ample memory"
+    "$SPILLWAY" profile -q -f -o other.trace -- "$STEPS" $option --steps 12 >out || fail "$option: exit status $?"
+    same "steps $option profiled" out
+    "$SPILLWAY" report --format json other.trace >other.report || fail "$option: no report"
+    report other.report '(.ops | length) == 30 and .iterations >= 10 and .others <= 1' >/dev/null && echo "ok steps $option" ||
+        fail "$option: $(report other.report '{iterations, others, ops: (.ops | length)}')"
+done
+"$STEPS" --eval 5 --steps 30 >ample.out
 # A step that does not fit is profiled all the same: its ops take as long, but for the latency of a launch that
 # no work before it hides, and the pager's time is told apart.
 SIMGPU_MEM=64MiB "$SPILLWAY" profile -f -o paged.trace -- "$STEPS" --eval 5 --steps 30 >out 2>err || fail "paged: exit status $?"

@@ -391,6 +391,38 @@ static void variable_lengths(void **state)
     expect(0, 0);
 }
 
+/* A batch is allocated before the one in use is freed, DEPTH of them ahead: its address is another
+ * one in every step. The iteration is as many steps as bring the addresses back. */
+static void prefetched(uint32_t depth)
+{
+    uint32_t period = 0, start;
+    weights(3);
+    for (uint32_t i = 0; i < depth; i++)
+        make(400 + i, 3);
+    start = events;
+    for (uint32_t i = 0; i < 12; i++) {
+        uint32_t before = events;
+        make(400 + (i + depth) % (depth + 1), 3);
+        op(9, 400 + i % (depth + 1), 0);
+        (void)train(3, 1);
+        drop(400 + i % (depth + 1));
+        period = events - before;
+    }
+    expect((depth + 1) * period, start + 2 * (depth + 1) * period);
+}
+
+static void changing_addresses(void **state)
+{
+    (void)state;
+    prefetched(1);
+}
+
+static void changing_addresses_deeper(void **state)
+{
+    (void)state;
+    prefetched(3);
+}
+
 /* The same layer with the same weights (a recurrent net): live bytes grow, so no step of it is
  * taken for an iteration. */
 static void recurrent_net(void **state)
@@ -495,6 +527,8 @@ int main(void)
         cmocka_unit_test_setup(two_streams, set_up),
         cmocka_unit_test_setup(logging_copy, set_up),
         cmocka_unit_test_setup(variable_lengths, set_up),
+        cmocka_unit_test_setup(changing_addresses, set_up),
+        cmocka_unit_test_setup(changing_addresses_deeper, set_up),
         cmocka_unit_test_setup(recurrent_net, set_up),
         cmocka_unit_test_setup(a_leak, set_up),
         cmocka_unit_test_setup(marked_borders, set_up),
