@@ -61,7 +61,7 @@ static void choose_budget(struct spill_forecast *forecast, uint64_t asked)
         return;
     }
     forecast->gpu_bytes = need(forecast) / 2 / page * page;
-    snprintf(forecast->why, sizeof(forecast->why), "half of that");
+    snprintf(forecast->why, sizeof(forecast->why), "half of what it needs");
     if (forecast->gpu_bytes >= least || least == UINT64_MAX)
         return;
     forecast->gpu_bytes = least;
