@@ -12,7 +12,7 @@ struct spill_door {
 };
 
 /* Called by the first call of any door, arguments safe on the stack. */
-void spill_door_look(void) __attribute__((visibility("hidden")));
+void spill_door_look(void) __attribute__((visibility("hidden"), used));
 
 #define SPILL_HOOK(symbol, base, abi, until, stream, type, class)                                  \
     extern struct spill_door spill_door_##symbol __attribute__((visibility("hidden")));            \
