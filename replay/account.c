@@ -50,7 +50,7 @@ void spill_account_started(const struct spill_engine *e)
     char moved[32], budget[32], step[32], ideal[32], host[32];
     uint32_t buffers = 0;
     for (uint32_t b = 0; b < s->buffer_count; b++)
-        buffers += s->buffers[b].home_count > 0;
+        buffers += s->buffers[b].leaves;
     spill_log(
         SPILL_LOG_INFO,
         "moving %s of %u buffers out and in per iteration through %s of pinned host memory to "

@@ -97,7 +97,8 @@ void spill_calibrate(struct spill_device *dev, struct spill_links *links)
     links->measured = true; /* once, whatever comes of it */
     b.host[0] = spill_hostpool_take(&dev->host);
     b.host[1] = spill_hostpool_take(&dev->host);
-    if (b.host[0] != NULL && b.host[1] != NULL && !dev->host.pin_refused) {
+    if (b.host[0] != NULL && b.host[1] != NULL && spill_hostpool_pinned(&dev->host, b.host[0]) &&
+        spill_hostpool_pinned(&dev->host, b.host[1])) {
         for (int i = 0; i < 2; i++) {
             check(&b, SPILL_CU(cuEventCreate)(&b.start[i], CU_EVENT_DEFAULT));
             check(&b, SPILL_CU(cuEventCreate)(&b.end[i], CU_EVENT_DEFAULT));

@@ -25,7 +25,6 @@ enum spill_where {
 struct spill_page {
     uint64_t last_use; /* number of the last op that touched it */
     char *host;        /* its contents while ON_HOST */
-    char *home;        /* its place in the active plan's slab, or NULL */
     uint32_t frame;    /* mapped frame, SPILL_NO_FRAME: none */
     uint32_t where;    /* enum spill_where */
 };

@@ -44,10 +44,8 @@ static CUresult leave(struct spill_device *dev, uint32_t first, uint32_t count)
 
 static void mark(struct spill_device *dev, uint32_t first, uint32_t count, enum spill_where where)
 {
-    for (uint32_t page = first; page < first + count; page++) {
+    for (uint32_t page = first; page < first + count; page++)
         dev->pages[page].where = where;
-        dev->pages[page].host = dev->pages[page].home;
-    }
 }
 
 CUresult spill_perform_guard_before(struct spill_perform *perform, struct spill_device *dev,
@@ -67,8 +65,8 @@ CUresult spill_perform_guard_before(struct spill_perform *perform, struct spill_
 static CUresult move_out(struct spill_perform *perform, struct spill_device *dev, uint32_t m)
 {
     const struct spill_script_move *move = &perform->script->moves[m];
-    CUresult result = SPILL_CU(cuMemcpyDtoHAsync_v2)(perform->slab.base + move->host_offset,
-                                                     spill_device_addr(dev, move->first_page),
+    char *at = spill_perform_host(perform, dev, move);
+    CUresult result = SPILL_CU(cuMemcpyDtoHAsync_v2)(at, spill_device_addr(dev, move->first_page),
                                                      move->bytes, dev->out_stream);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuStreamSynchronize)(dev->out_stream);
@@ -77,6 +75,8 @@ static CUresult move_out(struct spill_perform *perform, struct spill_device *dev
     if (result != CUDA_SUCCESS)
         return result;
     mark(dev, move->first_page, move->page_count, SPILL_ON_HOST);
+    for (uint32_t i = 0; i < move->page_count; i++)
+        dev->pages[move->first_page + i].host = at + i * dev->page_bytes;
     dev->out_bytes += move->bytes;
     return CUDA_SUCCESS;
 }
@@ -89,7 +89,7 @@ static CUresult move_in(struct spill_perform *perform, struct spill_device *dev,
         enter(perform, dev, planned->buffer, planned->page_first, planned->page_count);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuMemcpyHtoDAsync_v2)(spill_device_addr(dev, move->first_page),
-                                                perform->slab.base + move->host_offset, move->bytes,
+                                                spill_perform_host(perform, dev, move), move->bytes,
                                                 dev->in_stream);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuStreamSynchronize)(dev->in_stream);
@@ -116,9 +116,8 @@ static void name_fault(const struct spill_perform *perform, const struct spill_d
         "them by an address that no parameter shows. Run with SPILLWAY_MODE=off and report it:",
         spill_driver_error(result), name, k);
     for (uint32_t b = 0; b < s->buffer_count; b++)
-        for (uint32_t i = 0; i < s->buffers[b].home_count; i++)
-            if (dev->pages[s->buffers[b].first_page + s->buffers[b].home_first + i].where ==
-                SPILL_ON_HOST) {
+        for (uint32_t i = 0; i < s->buffers[b].page_count; i++)
+            if (dev->pages[s->buffers[b].first_page + i].where == SPILL_ON_HOST) {
                 spill_log(SPILL_LOG_ERROR, "  %llu bytes at 0x%llx",
                           (unsigned long long)s->buffers[b].bytes,
                           (unsigned long long)s->buffers[b].addr);

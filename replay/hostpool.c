@@ -8,120 +8,191 @@
 #include "preload/base/heap.h"
 #include "preload/base/log.h"
 #include "preload/base/size.h"
+#include "replay/hosttouch.h"
 
-#define CHUNK_PAGES 16
+#define GROW_PAGES 16
 
 void spill_hostpool_boot(struct spill_hostpool *pool, uint64_t limit, size_t page_bytes)
 {
     memset(pool, 0, sizeof(*pool));
     pool->limit = limit;
+    pool->pinnable = UINT64_MAX;
     pool->page_bytes = page_bytes;
 }
 
-static struct spill_hostchunk map_chunk(struct spill_hostpool *pool, size_t bytes)
+static size_t in_use(const struct spill_hostpool *pool)
 {
-    struct spill_hostchunk chunk = {NULL, bytes, false};
-    if (bytes > pool->limit || pool->bytes > pool->limit - bytes)
-        return chunk;
-    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED)
-        return chunk;
-    (void)madvise(base, bytes, MADV_HUGEPAGE);
-    /* A forked child must not share, and thereby copy, what the device reads. */
-    (void)madvise(base, bytes, MADV_DONTFORK);
-    for (size_t i = 0; i < bytes; i += 4096)
-        ((volatile char *)base)[i] = 0;
-    chunk.base = base;
-    pool->bytes += bytes;
-    if (pool->bytes > pool->peak_bytes)
-        pool->peak_bytes = pool->bytes;
-    CUresult result = SPILL_CU(cuMemHostRegister_v2)(base, bytes, CU_MEMHOSTREGISTER_PORTABLE);
-    chunk.pinned = result == CUDA_SUCCESS;
-    if (!chunk.pinned && !pool->pin_refused) {
-        char size[32];
-        pool->pin_refused = true;
-        spill_log(SPILL_LOG_WARN,
-                  "cannot pin %s of host memory (%s); raise the locked-memory limit (ulimit -l) or "
-                  "lower SPILLWAY_HOST_MEM; moving through unpinned memory, slowly",
-                  spill_size_format(bytes, size, sizeof(size)), spill_driver_error(result));
-    }
-    return chunk;
+    return pool->page_count * pool->page_bytes;
 }
 
-static void unmap_chunk(struct spill_hostpool *pool, struct spill_hostchunk *chunk)
+/* Addresses only: nothing is used of the memory before it is grown into. */
+static bool reserve(struct spill_hostpool *pool)
 {
-    if (chunk->base == NULL)
+    size_t align = pool->page_bytes;
+    for (uint64_t room = pool->limit / align * align; room >= align;
+         room = room / 2 / align * align) {
+        void *range =
+            mmap(NULL, room + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (range == MAP_FAILED)
+            continue; /* more than the process may have of addresses */
+        pool->base = (char *)(((uintptr_t)range + align - 1) / align * align);
+        pool->room = room;
+        /* A forked child must not share, and thereby copy, what the device reads. */
+        (void)madvise(pool->base, room, MADV_DONTFORK);
+        spill_hosttouch_prefer(pool->base, room);
+        return true;
+    }
+    return false;
+}
+
+/* --- pinning --- */
+
+static CUresult pin(struct spill_hostpool *pool, size_t bytes)
+{
+    if (SPILL_HEAP_GROW(pool->parts, pool->part_cap, (size_t)pool->part_count + 1) != 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = SPILL_CU(cuMemHostRegister_v2)(pool->base + pool->pinned, bytes,
+                                                     CU_MEMHOSTREGISTER_PORTABLE);
+    if (result != CUDA_SUCCESS)
+        return result;
+    pool->parts[pool->part_count++] = bytes;
+    pool->pinned += bytes;
+    return CUDA_SUCCESS;
+}
+
+static void unpin_last(struct spill_hostpool *pool)
+{
+    pool->pinned -= pool->parts[--pool->part_count];
+    (void)SPILL_CU(cuMemHostUnregister)(pool->base + pool->pinned);
+}
+
+/* Pins what is in use and is not pinned yet, or as much of it as the driver will. */
+static void pin_rest(struct spill_hostpool *pool)
+{
+    size_t page = pool->page_bytes, want = in_use(pool) - pool->pinned;
+    CUresult why = CUDA_SUCCESS;
+    while (pool->pinned < in_use(pool) && want >= page && pool->pinned < pool->pinnable) {
+        size_t rest = in_use(pool) - pool->pinned;
+        want = want < rest ? want : rest;
+        CUresult result = pin(pool, want);
+        if (result == CUDA_SUCCESS)
+            continue;
+        why = result;
+        want = want / 2 / page * page;
+    }
+    if (why == CUDA_SUCCESS || pool->pinned == in_use(pool))
         return;
-    if (chunk->pinned)
-        (void)SPILL_CU(cuMemHostUnregister)(chunk->base);
-    munmap(chunk->base, chunk->bytes);
-    pool->bytes -= chunk->bytes;
-    chunk->base = NULL;
+    char size[32];
+    pool->pinnable = pool->pinned;
+    spill_log_once(SPILL_LOG_WARN,
+                   "cannot pin more than %s of host memory (%s): plans are made for that, and what "
+                   "does not fit moves slowly; raise the locked-memory limit (ulimit -l)",
+                   spill_size_format(pool->pinnable, size, sizeof(size)), spill_driver_error(why));
 }
 
-char *spill_hostpool_take(struct spill_hostpool *pool)
-{
-    if (pool->free_count == 0) {
-        size_t pages = CHUNK_PAGES;
-        struct spill_hostchunk chunk = map_chunk(pool, pages * pool->page_bytes);
-        if (chunk.base == NULL) {
-            pages = 1; /* the last pages under the limit */
-            chunk = map_chunk(pool, pool->page_bytes);
-        }
-        if (chunk.base == NULL)
-            return NULL;
-        if (SPILL_HEAP_GROW(pool->free_pages, pool->free_cap, pool->free_count + pages) != 0 ||
-            SPILL_HEAP_GROW(pool->chunks, pool->chunk_cap, (size_t)pool->chunk_count + 1) != 0) {
-            unmap_chunk(pool, &chunk);
-            return NULL;
-        }
-        pool->chunks[pool->chunk_count++] = chunk;
-        for (size_t i = pages; i-- > 0;)
-            pool->free_pages[pool->free_count++] = chunk.base + i * pool->page_bytes;
-    }
-    return pool->free_pages[--pool->free_count];
-}
+/* --- growing and shrinking --- */
 
-void spill_hostpool_give(struct spill_hostpool *pool, char *page)
+/* PAGES more, not pinned. */
+static bool grow(struct spill_hostpool *pool, size_t pages)
 {
-    if (SPILL_HEAP_GROW(pool->free_pages, pool->free_cap, (size_t)pool->free_count + 1) == 0)
-        pool->free_pages[pool->free_count++] = page;
-}
-
-static bool inside(const struct spill_hostchunk *chunk, const char *page)
-{
-    return page >= chunk->base && page < chunk->base + chunk->bytes;
+    size_t bytes = pages * pool->page_bytes;
+    if (pool->base == NULL && !reserve(pool))
+        return false;
+    uint64_t most = pool->limit < pool->room ? pool->limit : pool->room;
+    if (bytes > most - in_use(pool) ||
+        SPILL_HEAP_GROW(pool->taken, pool->taken_cap, pool->page_count + pages) != 0)
+        return false;
+    char *from = pool->base + in_use(pool);
+    if (mprotect(from, bytes, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    spill_hosttouch(from, bytes);
+    memset(pool->taken + pool->page_count, 0, pages);
+    pool->page_count += (uint32_t)pages;
+    if (in_use(pool) > pool->peak_bytes)
+        pool->peak_bytes = in_use(pool);
+    return true;
 }
 
 void spill_hostpool_trim(struct spill_hostpool *pool)
 {
-    for (uint32_t c = pool->chunk_count; c-- > 0;) {
-        struct spill_hostchunk *chunk = &pool->chunks[c];
-        size_t unused = 0;
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < pool->free_count; i++)
-            unused += inside(chunk, pool->free_pages[i]) ? pool->page_bytes : 0;
-        if (unused != chunk->bytes)
-            continue;
-        for (uint32_t i = 0; i < pool->free_count; i++)
-            if (!inside(chunk, pool->free_pages[i]))
-                pool->free_pages[kept++] = pool->free_pages[i];
-        pool->free_count = kept;
-        unmap_chunk(pool, chunk);
-        *chunk = pool->chunks[--pool->chunk_count];
+    uint32_t keep = pool->page_count;
+    while (keep > 0 && !pool->taken[keep - 1])
+        keep--;
+    while (pool->part_count > 0 &&
+           pool->pinned - pool->parts[pool->part_count - 1] >= keep * pool->page_bytes)
+        unpin_last(pool);
+    /* What is pinned together goes together. */
+    size_t bytes = keep * pool->page_bytes > pool->pinned ? keep * pool->page_bytes : pool->pinned;
+    if (bytes == in_use(pool))
+        return;
+    char *from = pool->base + bytes;
+    (void)madvise(from, in_use(pool) - bytes, MADV_DONTNEED);
+    (void)mprotect(from, in_use(pool) - bytes, PROT_NONE);
+    pool->page_count = (uint32_t)(bytes / pool->page_bytes);
+    if (pool->lowest > pool->page_count)
+        pool->lowest = pool->page_count;
+}
+
+/* --- pages --- */
+
+char *spill_hostpool_take(struct spill_hostpool *pool)
+{
+    while (pool->lowest < pool->page_count && pool->taken[pool->lowest])
+        pool->lowest++;
+    if (pool->lowest == pool->page_count) {
+        if (!grow(pool, GROW_PAGES) && !grow(pool, 1)) /* the last pages under the limit */
+            return NULL;
+        pin_rest(pool);
     }
+    pool->taken[pool->lowest] = 1;
+    return pool->base + pool->lowest * pool->page_bytes;
 }
 
-struct spill_hostchunk spill_hostpool_slab(struct spill_hostpool *pool, size_t bytes)
+void spill_hostpool_give(struct spill_hostpool *pool, char *page)
 {
-    struct spill_hostchunk slab = map_chunk(pool, bytes);
-    if (slab.base != NULL && !slab.pinned)
-        unmap_chunk(pool,
-                    &slab); /* a copy from unpinned memory blocks the host: no plan may use it */
-    return slab;
+    uint32_t index = spill_hostpool_index(pool, page);
+    pool->taken[index] = 0;
+    if (index < pool->lowest)
+        pool->lowest = index;
 }
 
-void spill_hostpool_drop_slab(struct spill_hostpool *pool, struct spill_hostchunk *slab)
+/* --- a plan's part --- */
+
+uint64_t spill_hostpool_plannable(const struct spill_hostpool *pool)
 {
-    unmap_chunk(pool, slab);
+    uint64_t most = pool->limit < pool->page_bytes ? 0 : pool->limit - pool->page_bytes;
+    return most < pool->pinnable ? most : pool->pinnable;
+}
+
+bool spill_hostpool_slab(struct spill_hostpool *pool, size_t bytes)
+{
+    size_t pages = bytes / pool->page_bytes;
+    if (bytes == 0 || (pool->part_count > 0 && pool->parts[0] >= bytes))
+        return true;
+    if (bytes > pool->pinnable ||
+        (pages > pool->page_count && !grow(pool, pages - pool->page_count)))
+        return false;
+    bool pinned = false;
+    for (int tries = 0; tries < 2 && !pinned && bytes <= pool->pinnable; tries++) {
+        while (pool->part_count > 0)
+            unpin_last(pool);
+        pinned = pin(pool, bytes) == CUDA_SUCCESS;
+        pin_rest(pool);
+    }
+    return pinned;
+}
+
+void spill_hostpool_claim(struct spill_hostpool *pool, size_t bytes)
+{
+    uint32_t pages = (uint32_t)(bytes / pool->page_bytes);
+    if (pool->page_count == 0)
+        return;
+    memset(pool->taken, 1, pages);
+    memset(pool->taken + pages, 0, pool->page_count - pages);
+    pool->lowest = pages;
+}
+
+void spill_hostpool_keep(struct spill_hostpool *pool, const char *page)
+{
+    pool->taken[spill_hostpool_index(pool, page)] = 1;
 }

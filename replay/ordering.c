@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One stay of one page, as far as frames care. Tokens: 2 * move for a copy, 2 * buffer + 1 for a
- * birth (as start) or a death (as end). */
+/* One stay of one page, as far as its frame (or its place in host memory) cares. Tokens: 2 * move
+ * for a copy, 2 * buffer + 1 for a birth (as start) or a death (as end). */
 struct stay {
     uint32_t frame;
     uint32_t start_token, end_token;
@@ -21,7 +21,8 @@ struct build {
     uint32_t *touch_base;
     struct stay *stays;
     size_t stay_count, stay_cap;
-    uint32_t *found; /* scratch: one op per stream */
+    uint32_t *found;       /* scratch: one op per stream */
+    uint32_t *in_position; /* by move: its place in the plan's in_order */
 };
 
 static int grow(void **array, size_t *cap, size_t want, size_t elem)
@@ -53,7 +54,7 @@ static uint64_t place_of(const struct build *b, uint32_t id)
     if (id < b->n + b->m)
         return b->s->plan->moves[id - b->n].out_op * width + 1 + (id - b->n);
     uint32_t move = id - b->n - b->m;
-    return b->s->plan->moves[move].in_op * width + 1 + b->m + move;
+    return b->s->plan->moves[move].in_op * width + 1 + b->m + b->in_position[move];
 }
 
 static enum spill_status add_pair(struct build *b, uint32_t consumer, uint32_t source)
@@ -216,7 +217,7 @@ static int by_frame(const void *left, const void *right)
     return a->start < c->start ? -1 : a->start > c->start;
 }
 
-/* NEXT's start comes after BEFORE's end. */
+/* NEXT's start comes after BEFORE's end, in one frame. */
 static enum spill_status pair_frame(struct build *b, const struct stay *before,
                                     const struct stay *next)
 {
@@ -244,7 +245,17 @@ static enum spill_status pair_frame(struct build *b, const struct stay *before,
     return status;
 }
 
-static enum spill_status pair_frames(struct build *b)
+/* The same in one place of host memory: it is written by one copy out and read by its copy in. */
+static enum spill_status pair_slot(struct build *b, const struct stay *before,
+                                   const struct stay *next)
+{
+    return add_pair(b, b->n + next->start_token / 2, b->n + b->m + before->end_token / 2);
+}
+
+/* Calls PAIR for all stays that follow one another in a frame, around the iteration. */
+static enum spill_status
+pair_stays(struct build *b, enum spill_status (*pair)(struct build *b, const struct stay *before,
+                                                      const struct stay *next))
 {
     enum spill_status status = SPILL_OK;
     qsort(b->stays, b->stay_count, sizeof(*b->stays), by_frame);
@@ -253,10 +264,24 @@ static enum spill_status pair_frames(struct build *b)
         while (end < b->stay_count && b->stays[end].frame == b->stays[i].frame)
             end++;
         for (size_t j = i; status == SPILL_OK && j < end; j++)
-            status = pair_frame(b, &b->stays[j == i ? end - 1 : j - 1], &b->stays[j]);
+            status = pair(b, &b->stays[j == i ? end - 1 : j - 1], &b->stays[j]);
         i = end;
     }
+    b->stay_count = 0;
     return status;
+}
+
+/* The stays of moves' pages in host memory, from copy out to copy in. */
+static enum spill_status all_slots(struct build *b)
+{
+    for (uint32_t m = 0; m < b->m; m++)
+        for (uint32_t p = 0; p < b->s->moves[m].page_count; p++) {
+            if (grow((void **)&b->stays, &b->stay_cap, b->stay_count + 1, sizeof(*b->stays)) != 0)
+                return SPILL_ERR_NOMEM;
+            b->stays[b->stay_count++] =
+                (struct stay){b->s->moves[m].host_slot + p, 2 * m, 2 * m, place_of(b, b->n + m)};
+        }
+    return SPILL_OK;
 }
 
 /* By consumer; the youngest source first, whose wait most likely covers the older ones. */
@@ -281,15 +306,18 @@ static void sort_pairs(struct spill_ordering *o)
     o->pair_count = kept;
 }
 
-/* The ops that touch each buffer, ascending. */
+/* The ops that touch each buffer, ascending; and the other tables. */
 static enum spill_status list_touches(struct build *b)
 {
     const struct spill_problem *problem = b->problem;
     b->touch_base = calloc((size_t)b->s->buffer_count + 2, sizeof(*b->touch_base));
     b->touch_ops = calloc((size_t)problem->access_count + 1, sizeof(*b->touch_ops));
     b->found = calloc(b->streams, sizeof(*b->found));
-    if (b->touch_base == NULL || b->touch_ops == NULL || b->found == NULL)
+    b->in_position = calloc((size_t)b->m + 1, sizeof(*b->in_position));
+    if (b->touch_base == NULL || b->touch_ops == NULL || b->found == NULL || b->in_position == NULL)
         return SPILL_ERR_NOMEM;
+    for (uint32_t i = 0; i < b->m; i++)
+        b->in_position[b->s->plan->in_order[i]] = i;
     for (uint32_t a = 0; a < problem->access_count; a++)
         b->touch_base[problem->accesses[a].buffer + 2]++;
     for (uint32_t i = 2; i < b->s->buffer_count + 2; i++)
@@ -327,13 +355,18 @@ enum spill_status spill_ordering_build(struct spill_ordering *ordering,
     if (status == SPILL_OK)
         status = all_stays(&b);
     if (status == SPILL_OK)
-        status = pair_frames(&b);
+        status = pair_stays(&b, pair_frame);
+    if (status == SPILL_OK)
+        status = all_slots(&b);
+    if (status == SPILL_OK)
+        status = pair_stays(&b, pair_slot);
     if (status == SPILL_OK)
         sort_pairs(ordering);
     free(b.touch_ops);
     free(b.touch_base);
     free(b.stays);
     free(b.found);
+    free(b.in_position);
     return status;
 }
 

@@ -3,7 +3,8 @@
  *   - an op that touches a moved buffer after the gap comes after the copy in;
  *   - a copy out comes after the ops that touched the buffer before the gap;
  *   - a copy in comes after its own copy out (the data), and after the frame's previous stay;
- *   - the first ops of a newborn buffer come after the previous stays of its frames.
+ *   - the first ops of a newborn buffer come after the previous stays of its frames;
+ *   - a copy out comes after the copies in that read what its place in host memory held before.
  * Consumers and sources share one numbering: ops, then copies out, then copies in. */
 #ifndef SPILL_ORDERING_H
 #define SPILL_ORDERING_H

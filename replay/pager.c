@@ -30,7 +30,7 @@ CUresult spill_pager_drop(struct spill_device *dev, uint32_t page)
 CUresult spill_pager_evict(struct spill_device *dev, uint32_t page)
 {
     struct spill_page *p = &dev->pages[page];
-    char *host = p->home != NULL ? p->home : spill_hostpool_take(&dev->host);
+    char *host = spill_hostpool_take(&dev->host);
     if (host == NULL) {
         char size[32];
         spill_log_once(SPILL_LOG_ERROR,
@@ -43,8 +43,7 @@ CUresult spill_pager_evict(struct spill_device *dev, uint32_t page)
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuStreamSynchronize)(dev->out_stream);
     if (result != CUDA_SUCCESS) { /* still on the device: nothing changed */
-        if (host != p->home)
-            spill_hostpool_give(&dev->host, host);
+        spill_hostpool_give(&dev->host, host);
         return result;
     }
     p->host = host;
@@ -183,7 +182,7 @@ static CUresult bring_in(struct spill_device *dev, uint32_t first, uint32_t coun
         return back_out(dev, first, count, result);
     for (uint32_t page = first; page < first + count; page++) {
         struct spill_page *p = &dev->pages[page];
-        if (p->where == SPILL_ON_HOST && p->host != p->home)
+        if (p->where == SPILL_ON_HOST)
             spill_hostpool_give(&dev->host, p->host);
         p->where = SPILL_ON_DEVICE;
     }
@@ -284,7 +283,7 @@ void spill_pager_forget(struct spill_device *dev, uint32_t first, uint32_t count
 {
     for (uint32_t p = first; p < first + count; p++) {
         struct spill_page *page = &dev->pages[p];
-        if (page->where == SPILL_ON_HOST && page->host != page->home)
+        if (page->where == SPILL_ON_HOST)
             spill_hostpool_give(&dev->host, page->host);
         page->where = SPILL_NOWHERE;
     }

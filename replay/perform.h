@@ -13,7 +13,8 @@
 
 struct spill_perform {
     struct spill_script *script; /* NULL: none in force */
-    struct spill_hostchunk slab;
+    char *slab;                  /* the first slab_bytes of the device's host memory */
+    uint64_t slab_bytes;
     CUevent *events;
     uint32_t *bound; /* plan frame -> frame of the device, SPILL_NO_FRAME: not bound */
     bool aliased;
@@ -21,7 +22,7 @@ struct spill_perform {
 };
 
 /* Gives SCRIPT its addresses, slab and events; takes it over on success. VERIFY: check every move.
- */
+ * SPILL_ERR_NOMEM: the slab cannot be had, or not pinned (dev->host.pinnable says how much can). */
 enum spill_status spill_perform_place(struct spill_perform *perform, struct spill_device *dev,
                                       struct spill_script *script, bool verify);
 /* Drops the script. No page may be mapped through it (release first). */
@@ -29,6 +30,17 @@ void spill_perform_drop(struct spill_perform *perform, struct spill_device *dev)
 
 /* To the border's state, frames bound. On failure the pager's state is intact. */
 CUresult spill_perform_settle(struct spill_perform *perform, struct spill_device *dev);
+
+/* Gives the frames that are bound but hold nobody's data back to the pager. */
+void spill_perform_unbind(struct spill_perform *perform, struct spill_device *dev);
+
+/* Where MOVE's pages wait. */
+static inline char *spill_perform_host(const struct spill_perform *perform,
+                                       const struct spill_device *dev,
+                                       const struct spill_script_move *move)
+{
+    return perform->slab + move->host_slot * dev->page_bytes;
+}
 
 /* Before and after op K, guarded. */
 CUresult spill_perform_guard_before(struct spill_perform *perform, struct spill_device *dev,

@@ -9,6 +9,7 @@
 #include "solver/fromtrace.h"
 
 #define POLISHED_OPS 2000
+#define PACK_TRIES   4
 
 /* Pages of buffers alive at once at the worst moment, from allocation to free: what paging on
  * demand needs to be left in peace. (A plan needs less: only from first to last use.) */
@@ -46,29 +47,43 @@ static bool accepted(struct spill_planner *planner, const struct spill_problem *
     return planner->status == SPILL_OK;
 }
 
-static void *plan(void *argument)
+/* A plan that uses HOST bytes of host memory, and may take up the planner's budget when its moves
+ * are packed there. True: they do not pack, one for less might. */
+static bool try_plan(struct spill_planner *planner, struct spill_problem *problem, uint64_t host)
 {
-    struct spill_planner *planner = argument;
-    struct spill_problem problem;
     struct spill_plan *found = NULL;
     /* Polishing a large plan takes longer than it is worth while the program pages. */
     struct spill_solve_options options = {
         .method = planner->method,
         .effort = planner->it.trace.op_count <= POLISHED_OPS ? 1 : 0,
     };
+    problem->host_budget = host;
+    planner->status = spill_solve(problem, &options, &found, &planner->obstacle);
+    if (planner->status != SPILL_OK)
+        return false;
+    if ((found->move_count == 0 && found->park_count == 0 &&
+         live_pages_peak(&planner->it) * planner->it.trace.page_bytes <= planner->gpu_budget) ||
+        !accepted(planner, problem, found)) {
+        spill_plan_free(found);
+        return false;
+    }
+    problem->host_budget = planner->host_budget;
+    planner->status = spill_script_build(&planner->it, problem, found, &planner->script);
+    return planner->status == SPILL_ERR_INFEASIBLE;
+}
+
+static void *plan(void *argument)
+{
+    struct spill_planner *planner = argument;
+    struct spill_problem problem;
+    uint64_t host = planner->host_budget;
     planner->script = NULL;
     planner->status =
         spill_fromtrace(&planner->it.trace, planner->gpu_budget, planner->host_budget, &problem);
     if (planner->status != SPILL_OK)
         return NULL;
-    planner->status = spill_solve(&problem, &options, &found, &planner->obstacle);
-    if (planner->status == SPILL_OK && found->move_count == 0 && found->park_count == 0 &&
-        live_pages_peak(&planner->it) * planner->it.trace.page_bytes <= planner->gpu_budget)
-        spill_plan_free(found);
-    else if (planner->status == SPILL_OK && !accepted(planner, &problem, found))
-        spill_plan_free(found);
-    else if (planner->status == SPILL_OK)
-        planner->status = spill_script_build(&planner->it, &problem, found, &planner->script);
+    for (int tries = 0; tries < PACK_TRIES && try_plan(planner, &problem, host); tries++)
+        host -= host / 8;
     spill_fromtrace_free(&problem);
     return NULL;
 }

@@ -152,11 +152,8 @@ static void start_planning(struct spill_engine *e, uint32_t period)
         write_trace(e, &it.trace);
     uint32_t limit = spill_device_frame_limit(&e->dev);
     uint64_t frames = limit > e->dev.slab_pages ? limit - e->dev.slab_pages : 0;
-    /* What the pager has out now stays until the plan's slab is filled. */
-    spill_hostpool_trim(&e->dev.host);
-    uint64_t host = e->dev.host.limit - e->dev.host.bytes;
-    (void)spill_planner_start(&e->planner, &it, frames << e->dev.page_shift, host,
-                              e->config.method);
+    (void)spill_planner_start(&e->planner, &it, frames << e->dev.page_shift,
+                              spill_hostpool_plannable(&e->dev.host), e->config.method);
 }
 
 static void say_no_plan(const struct spill_engine *e)
@@ -167,7 +164,7 @@ static void say_no_plan(const struct spill_engine *e)
     if (planner->status == SPILL_ERR_INFEASIBLE &&
         planner->obstacle.bytes_needed <= planner->gpu_budget)
         spill_log_once(SPILL_LOG_WARN,
-                       "no plan keeps within the %s of pinned host memory that are left: raise "
+                       "no plan keeps within the %s of pinned host memory that may be used: raise "
                        "SPILLWAY_HOST_MEM (--host-mem); paging on demand, slowly",
                        spill_size_format(planner->host_budget, size, sizeof(size)));
     else if (planner->status == SPILL_ERR_INFEASIBLE)

@@ -33,7 +33,7 @@ static CUresult copy_out(const struct spill_perform *perform, struct spill_devic
     const struct spill_script_move *move = &perform->script->moves[m];
     CUresult result = wait_for(perform, move->out_waits, dev->out_stream);
     if (result == CUDA_SUCCESS)
-        result = SPILL_CU(cuMemcpyDtoHAsync_v2)(perform->slab.base + move->host_offset,
+        result = SPILL_CU(cuMemcpyDtoHAsync_v2)(spill_perform_host(perform, dev, move),
                                                 spill_device_addr(dev, move->first_page),
                                                 move->bytes, dev->out_stream);
     dev->out_bytes += move->bytes;
@@ -48,7 +48,7 @@ static CUresult copy_in(const struct spill_perform *perform, struct spill_device
     CUresult result = wait_for(perform, move->in_waits, dev->in_stream);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuMemcpyHtoDAsync_v2)(spill_device_addr(dev, move->first_page),
-                                                perform->slab.base + move->host_offset, move->bytes,
+                                                spill_perform_host(perform, dev, move), move->bytes,
                                                 dev->in_stream);
     dev->in_bytes += move->bytes;
     if (result == CUDA_SUCCESS && perform->verify.jobs != NULL)

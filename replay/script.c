@@ -17,8 +17,11 @@ static enum spill_status make_tables(struct spill_script *s)
     s->touches = calloc((size_t)trace->access_count + 1, sizeof(*s->touches));
     s->lives = calloc(2 * (size_t)s->buffer_count + 1, sizeof(*s->lives));
     s->border_place = calloc((size_t)s->plan->page_total + 1, sizeof(*s->border_place));
+    s->border_slot = calloc((size_t)s->plan->page_total + 1, sizeof(*s->border_slot));
+    s->park_slots = calloc((size_t)s->plan->park_count + 1, sizeof(*s->park_slots));
     return s->ops == NULL || s->moves == NULL || s->buffers == NULL || s->touches == NULL ||
-                   s->lives == NULL || s->border_place == NULL
+                   s->lives == NULL || s->border_place == NULL || s->border_slot == NULL ||
+                   s->park_slots == NULL
                ? SPILL_ERR_NOMEM
                : SPILL_OK;
 }
@@ -81,87 +84,58 @@ static void fill_lives(struct spill_script *s, const struct spill_problem *probl
     }
 }
 
-/* One stretch of the slab for each buffer that ever leaves: a page always goes to the same place.
- */
-static void place_homes(struct spill_script *s)
-{
-    const struct spill_plan *plan = s->plan;
-    uint64_t page_bytes = s->it.trace.page_bytes, at = 0;
-    for (uint32_t i = 0; i < plan->move_count + plan->park_count; i++) {
-        bool move = i < plan->move_count;
-        uint32_t b = move ? plan->moves[i].buffer : plan->parks[i - plan->move_count].buffer;
-        uint32_t first =
-            move ? plan->moves[i].page_first : plan->parks[i - plan->move_count].page_first;
-        uint32_t count =
-            move ? plan->moves[i].page_count : plan->parks[i - plan->move_count].page_count;
-        struct spill_script_buffer *buffer = &s->buffers[b];
-        uint32_t end = first + count;
-        if (buffer->home_count == 0) {
-            buffer->home_first = first;
-        } else {
-            if (end < buffer->home_first + buffer->home_count)
-                end = buffer->home_first + buffer->home_count;
-            if (first < buffer->home_first)
-                buffer->home_first = first;
-        }
-        buffer->home_count = end - buffer->home_first;
-    }
-    for (uint32_t b = 0; b < s->buffer_count; b++) {
-        s->buffers[b].host_offset = at;
-        at += s->buffers[b].home_count * page_bytes;
-    }
-    s->slab_bytes = at;
-}
-
 static void fill_moves(struct spill_script *s)
 {
     uint64_t page_bytes = s->it.trace.page_bytes;
     for (uint32_t m = 0; m < s->move_count; m++) {
         const struct spill_move *move = &s->plan->moves[m];
-        const struct spill_script_buffer *buffer = &s->buffers[move->buffer];
+        struct spill_script_buffer *buffer = &s->buffers[move->buffer];
         struct spill_script_move *to = &s->moves[m];
+        buffer->leaves = true;
         to->page_count = move->page_count;
         to->device_offset = move->page_first * page_bytes;
-        to->host_offset =
-            buffer->host_offset + (move->page_first - buffer->home_first) * page_bytes;
         to->bytes = move->page_count * page_bytes;
         if (to->device_offset + to->bytes > buffer->bytes)
             to->bytes = buffer->bytes - to->device_offset;
         to->out_event = to->in_event = SPILL_NO_EVENT;
     }
+    for (uint32_t i = 0; i < s->plan->park_count; i++)
+        s->buffers[s->plan->parks[i].buffer].leaves = true;
 }
 
-void spill_script_walk(const struct spill_script *s, uint32_t ops,
-                       void (*placed)(void *arg, uint32_t buffer, uint32_t first, uint32_t count,
-                                      enum spill_border_place place),
+void spill_script_walk(const struct spill_script *s, uint32_t ops, spill_script_placed *placed,
                        void *arg)
 {
     for (uint32_t k = 0; k < ops; k++) {
         const struct spill_script_op *op = &s->ops[k];
         for (uint32_t i = 0; i < op->births.count; i++) {
             uint32_t b = s->lives[op->births.first + i];
-            placed(arg, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEVICE);
+            placed(arg, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEVICE, 0);
         }
         for (uint32_t i = 0; i < op->deaths.count; i++) {
             uint32_t b = s->lives[op->deaths.first + i];
-            placed(arg, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEAD);
+            placed(arg, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEAD, 0);
         }
         for (uint32_t i = 0; i < op->outs.count; i++) {
             const struct spill_move *move = &s->plan->moves[op->outs.first + i];
-            placed(arg, move->buffer, move->page_first, move->page_count, SPILL_BORDER_HOST);
+            placed(arg, move->buffer, move->page_first, move->page_count, SPILL_BORDER_HOST,
+                   s->moves[op->outs.first + i].host_slot);
         }
         for (uint32_t i = 0; i < op->ins.count; i++) {
             const struct spill_move *move = &s->plan->moves[s->plan->in_order[op->ins.first + i]];
-            placed(arg, move->buffer, move->page_first, move->page_count, SPILL_BORDER_DEVICE);
+            placed(arg, move->buffer, move->page_first, move->page_count, SPILL_BORDER_DEVICE, 0);
         }
     }
 }
 
 static void set_pages(void *script, uint32_t buffer, uint32_t first, uint32_t count,
-                      enum spill_border_place place)
+                      enum spill_border_place place, uint32_t slot)
 {
     struct spill_script *s = script;
-    memset(s->border_place + s->plan->page_base[buffer] + first, (int)place, count);
+    uint32_t page = s->plan->page_base[buffer] + first;
+    memset(s->border_place + page, (int)place, count);
+    for (uint32_t i = 0; i < count; i++)
+        s->border_slot[page + i] = slot + i;
 }
 
 /* Where every page is at the border, in host order: walk one iteration from a state that is right
@@ -172,10 +146,11 @@ static void walk_border(struct spill_script *s, const struct spill_problem *prob
         set_pages(s, b, 0, s->buffers[b].page_count,
                   problem->buffers[b].life == SPILL_LIFE_PERSISTENT || problem->buffers[b].pinned
                       ? SPILL_BORDER_DEVICE
-                      : SPILL_BORDER_DEAD);
+                      : SPILL_BORDER_DEAD,
+                  0);
     for (uint32_t i = 0; i < s->plan->park_count; i++)
         set_pages(s, s->plan->parks[i].buffer, s->plan->parks[i].page_first,
-                  s->plan->parks[i].page_count, SPILL_BORDER_HOST);
+                  s->plan->parks[i].page_count, SPILL_BORDER_HOST, s->park_slots[i]);
     spill_script_walk(s, s->op_count, set_pages, s);
 }
 
@@ -204,8 +179,12 @@ enum spill_status spill_script_build(struct spill_iteration *it,
     }
     fill_ops(s);
     fill_lives(s, problem);
-    place_homes(s);
     fill_moves(s);
+    status = spill_hostslots_build(s);
+    if (status == SPILL_OK && s->slab_bytes > problem->host_budget)
+        status = SPILL_ERR_INFEASIBLE;
+    if (status != SPILL_OK)
+        goto err_free;
     walk_border(s, problem);
     status = spill_waits_build(s, problem);
     if (status != SPILL_OK)
@@ -232,5 +211,7 @@ void spill_script_free(struct spill_script *s)
     free(s->waits);
     free(s->lives);
     free(s->border_place);
+    free(s->border_slot);
+    free(s->park_slots);
     free(s);
 }

@@ -45,7 +45,7 @@ struct spill_script_op {
 struct spill_script_move {
     uint32_t first_page; /* of the span; 0 until the script is placed */
     uint32_t page_count;
-    uint64_t host_offset;   /* in the slab */
+    uint32_t host_slot;     /* page of the slab where its pages wait, one after another */
     uint64_t bytes;         /* of one copy; the last page is cut to the buffer's length */
     uint64_t device_offset; /* of the copy from the buffer's start */
     struct spill_slice out_waits, in_waits;
@@ -59,11 +59,9 @@ struct spill_script_buffer {
     uint64_t bytes;
     uint32_t first_page; /* of the span */
     uint32_t page_count;
-    uint64_t host_offset; /* home of its page home_first in the slab */
-    uint32_t home_first;  /* pages [home_first, home_first + home_count) have a home */
-    uint32_t home_count;
     uint32_t live_slot; /* at the border at which it is adopted, or SPILL_NO_BUFFER */
     bool at_border;     /* lives at the border */
+    bool leaves;        /* some of its pages are on the host at some time */
 };
 
 struct spill_script {
@@ -73,6 +71,8 @@ struct spill_script {
     struct spill_script_move *moves;
     struct spill_script_buffer *buffers;
     uint8_t *border_place; /* by page number: enum spill_border_place */
+    uint32_t *border_slot; /* by page number: where it is in the slab, if it is on the host */
+    uint32_t *park_slots;  /* by park: the same for its first page */
     uint32_t *touches;
     uint32_t *waits;
     uint32_t *lives;
@@ -84,18 +84,26 @@ struct spill_script {
 };
 
 /* Takes IT and PLAN over. On failure *SCRIPT is NULL, PLAN is freed and IT is left to the caller:
- * its tables belong to the program thread's heap. */
+ * its tables belong to the program thread's heap. SPILL_ERR_INFEASIBLE: the moves' places in host
+ * memory do not pack into the host budget, though their pages would. */
 enum spill_status spill_script_build(struct spill_iteration *it,
                                      const struct spill_problem *problem, struct spill_plan *plan,
                                      struct spill_script **script);
 void spill_script_free(struct spill_script *script);
 
+/* COUNT pages of BUFFER from FIRST on change their place; SLOT is the first one's in the slab, if
+ * that is the host. */
+typedef void spill_script_placed(void *arg, uint32_t buffer, uint32_t first, uint32_t count,
+                                 enum spill_border_place place, uint32_t slot);
+
 /* Calls PLACED for every change of place that the first OPS ops bring, in host order: births before
- * an op; deaths, copies out, copies in after it. FIRST and COUNT are pages of BUFFER. */
-void spill_script_walk(const struct spill_script *script, uint32_t ops,
-                       void (*placed)(void *arg, uint32_t buffer, uint32_t first, uint32_t count,
-                                      enum spill_border_place place),
+ * an op; deaths, copies out, copies in after it. */
+void spill_script_walk(const struct spill_script *script, uint32_t ops, spill_script_placed *placed,
                        void *arg);
+
+/* Places in host memory, internal to the build: fills the host slots and slab_bytes (hostslots.c).
+ */
+enum spill_status spill_hostslots_build(struct spill_script *script);
 
 /* The waits, internal to the build: fills the waits slices and the events (waits.c). */
 enum spill_status spill_waits_build(struct spill_script *script,

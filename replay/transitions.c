@@ -77,6 +77,10 @@ void spill_engine_adopt(struct spill_engine *e, struct spill_script *script)
     if (e->perform.script != NULL)
         spill_perform_drop(&e->perform, &e->dev);
     enum spill_status status = spill_perform_place(&e->perform, &e->dev, script, e->config.verify);
+    if (status != SPILL_OK && script->slab_bytes > spill_hostpool_plannable(&e->dev.host)) {
+        spill_script_free(script); /* a smaller one will be made for what can be pinned */
+        return;
+    }
     if (status != SPILL_OK) {
         spill_log_once(SPILL_LOG_WARN,
                        "the plan needs %llu MiB of pinned host memory, which cannot be had (%s); "

@@ -46,34 +46,37 @@ static void compare(void *argument)
             (unsigned long long)job->bytes);
 }
 
-enum spill_status spill_verify_boot(struct spill_verify *verify, struct spill_device *dev,
-                                    const struct spill_script *script, char *slab)
+uint64_t spill_verify_scratch(const struct spill_script *script)
 {
     uint64_t largest = 0;
+    for (uint32_t m = 0; m < script->move_count; m++)
+        if (script->moves[m].page_count > largest)
+            largest = script->moves[m].page_count;
+    return largest * script->it.trace.page_bytes;
+}
+
+enum spill_status spill_verify_boot(struct spill_verify *verify, const struct spill_script *script,
+                                    char *slab, size_t page_bytes)
+{
     memset(verify, 0, sizeof(*verify));
     if (script->move_count == 0)
         return SPILL_OK;
-    for (uint32_t m = 0; m < script->move_count; m++)
-        if (script->moves[m].bytes > largest)
-            largest = script->moves[m].bytes;
-    verify->scratch = spill_hostpool_slab(&dev->host, largest);
     verify->jobs = spill_heap_alloc(script->move_count * sizeof(*verify->jobs));
     verify->job_count = script->move_count;
-    if (SPILL_CU(cuLaunchHostFunc) == NULL || verify->scratch.base == NULL ||
-        verify->jobs == NULL) {
-        spill_verify_drop(verify, dev);
+    if (SPILL_CU(cuLaunchHostFunc) == NULL || verify->jobs == NULL) {
+        spill_verify_drop(verify);
         return SPILL_ERR_NOMEM;
     }
     for (uint32_t m = 0; m < script->move_count; m++)
-        verify->jobs[m] = (struct spill_verify_job){.home = slab + script->moves[m].host_offset,
-                                                    .scratch = verify->scratch.base,
-                                                    .bytes = script->moves[m].bytes};
+        verify->jobs[m] =
+            (struct spill_verify_job){.home = slab + script->moves[m].host_slot * page_bytes,
+                                      .scratch = slab + script->slab_bytes,
+                                      .bytes = script->moves[m].bytes};
     return SPILL_OK;
 }
 
-void spill_verify_drop(struct spill_verify *verify, struct spill_device *dev)
+void spill_verify_drop(struct spill_verify *verify)
 {
-    spill_hostpool_drop_slab(&dev->host, &verify->scratch);
     spill_heap_free(verify->jobs, verify->job_count * sizeof(*verify->jobs));
     memset(verify, 0, sizeof(*verify));
 }
@@ -87,7 +90,7 @@ CUresult spill_verify_in(const struct spill_verify *verify, struct spill_device 
                          const struct spill_script_move *move, uint32_t m)
 {
     /* The scratch is shared: the in stream does one move after another. */
-    CUresult result = SPILL_CU(cuMemcpyDtoHAsync_v2)(verify->scratch.base,
+    CUresult result = SPILL_CU(cuMemcpyDtoHAsync_v2)(verify->jobs[m].scratch,
                                                      spill_device_addr(dev, move->first_page),
                                                      move->bytes, dev->in_stream);
     return result == CUDA_SUCCESS

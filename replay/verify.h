@@ -11,8 +11,8 @@
 #include "replay/script.h"
 
 struct spill_verify_job {
-    const char *home;    /* of the move in the slab */
-    const char *scratch; /* what came back */
+    const char *home; /* of the move in the slab */
+    char *scratch;    /* what came back */
     uint64_t bytes;
     uint64_t sum;
     uint32_t known; /* sum was taken */
@@ -20,7 +20,6 @@ struct spill_verify_job {
 
 struct spill_verify {
     struct spill_verify_job *jobs; /* one a move; NULL: not verifying */
-    struct spill_hostchunk scratch;
     uint32_t job_count;
 };
 
@@ -31,9 +30,13 @@ struct spill_verify_tally {
 };
 extern struct spill_verify_tally spill_verify_tally;
 
-enum spill_status spill_verify_boot(struct spill_verify *verify, struct spill_device *dev,
-                                    const struct spill_script *script, char *slab);
-void spill_verify_drop(struct spill_verify *verify, struct spill_device *dev);
+/* Bytes that the largest of SCRIPT's moves takes on the host: verifying needs that much more. */
+uint64_t spill_verify_scratch(const struct spill_script *script);
+
+/* SLAB holds SCRIPT's moves, in pages of PAGE_BYTES, and the scratch memory after them. */
+enum spill_status spill_verify_boot(struct spill_verify *verify, const struct spill_script *script,
+                                    char *slab, size_t page_bytes);
+void spill_verify_drop(struct spill_verify *verify);
 
 /* To be called right after move M's copy was enqueued. */
 CUresult spill_verify_out(const struct spill_verify *verify, struct spill_device *dev, uint32_t m);

@@ -7,7 +7,8 @@ cu_src    := $(wildcard tests/workloads/*.cu tests/victims/*.cu)
 unit_bin  := $(patsubst %.c,$(O)/%,$(unit_src))
 cu_bin    := $(patsubst %.cu,$(O)/%,$(cu_src))
 tested_src = $(base_src) $(solver_src) $(wildcard profiler/*.c) $(filter-out tools/spillway/main.c,$(wildcard tools/spillway/*.c tools/spillway/*.S)) \
-	replay/freeorder.c replay/span.c replay/script.c replay/ordering.c replay/waits.c replay/verify.c replay/hostpool.c
+	replay/freeorder.c replay/span.c replay/script.c replay/ordering.c replay/waits.c replay/hostslots.c replay/verify.c replay/hostpool.c \
+	replay/hosttouch.c
 
 .PHONY: workloads test-programs
 workloads: $(filter $(O)/tests/workloads/%,$(cu_bin))

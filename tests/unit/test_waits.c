@@ -112,7 +112,8 @@ struct rig {
     /* contents */
     uint64_t *frame_page; /* page number + 1 whose data a frame holds */
     uint64_t *frame_version;
-    uint64_t *host_version; /* per page number */
+    uint64_t *host_page;    /* page number + 1 whose data a slot of host memory holds */
+    uint64_t *host_version; /* per slot */
     uint64_t *want;         /* per (action, page number): version an op must find */
 };
 
@@ -189,12 +190,18 @@ static bool execute(struct rig *rig, uint32_t at, bool fill)
         for (uint32_t p = 0; p < move->page_count; p++) {
             uint32_t page = plan->page_base[move->buffer] + move->page_first + p;
             uint32_t frame = plan->frame_of[page];
+            uint32_t slot = rig->s->moves[a->index].host_slot + p;
             if (a->kind == 1) {
-                rig->host_version[page] =
+                rig->host_page[slot] = page + 1;
+                rig->host_version[slot] =
                     rig->frame_page[frame] == page + 1 ? rig->frame_version[frame] : 0;
+                /* What has left is gone, also if nobody takes its frame. */
+                if (rig->frame_page[frame] == page + 1)
+                    rig->frame_page[frame] = 0;
             } else {
                 rig->frame_page[frame] = page + 1;
-                rig->frame_version[frame] = rig->host_version[page];
+                rig->frame_version[frame] =
+                    rig->host_page[slot] == page + 1 ? rig->host_version[slot] : 0;
             }
         }
         return true;
@@ -225,8 +232,12 @@ static void reset(struct rig *rig)
 {
     const struct spill_plan *plan = rig->s->plan;
     memset(rig->frame_page, 0, (plan->frame_count + 1) * sizeof(*rig->frame_page));
+    memset(rig->host_page, 0, (rig->s->slab_bytes / PAGE + 1) * sizeof(*rig->host_page));
     for (uint32_t p = 0; p < plan->page_total; p++) {
-        rig->host_version[p] = 1;
+        if (rig->s->border_place[p] == SPILL_BORDER_HOST) {
+            rig->host_page[rig->s->border_slot[p]] = p + 1;
+            rig->host_version[rig->s->border_slot[p]] = 1;
+        }
         if (plan->frame_of[p] == SPILL_NO_FRAME || rig->s->border_place[p] != SPILL_BORDER_DEVICE)
             continue;
         rig->frame_page[plan->frame_of[p]] = p + 1;
@@ -285,7 +296,8 @@ static bool make_rig(struct rig *rig)
     rig->actions = calloc(actions, sizeof(*rig->actions));
     rig->frame_page = calloc(plan->frame_count + 1, sizeof(*rig->frame_page));
     rig->frame_version = calloc(plan->frame_count + 1, sizeof(*rig->frame_version));
-    rig->host_version = calloc(plan->page_total + 1, sizeof(*rig->host_version));
+    rig->host_page = calloc(rig->s->slab_bytes / PAGE + 1, sizeof(*rig->host_page));
+    rig->host_version = calloc(rig->s->slab_bytes / PAGE + 1, sizeof(*rig->host_version));
     rig->want = calloc(actions * plan->page_total + 1, sizeof(*rig->want));
     rig->dropped = UINT32_MAX;
     lay_out(rig);
@@ -302,6 +314,7 @@ static void free_rig(struct rig *rig)
     free(rig->actions);
     free(rig->frame_page);
     free(rig->frame_version);
+    free(rig->host_page);
     free(rig->host_version);
     free(rig->want);
 }
