@@ -4,7 +4,8 @@
 # the tests that need no GPU and no compiler for one, installs, and takes it away again. It must pack
 # itself, too, and the library must not depend on where it was built.
 set -eu
-version=$1 archive=$2 build=$(cd "$3" && pwd)
+version=$1 build=$(cd "$3" && pwd)
+archive=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 work=$build/distcheck
 rm -rf "$work"
 mkdir -p "$work"
