@@ -40,7 +40,7 @@ all: $(O)/libspillway.so $(O)/spillway simgpu
 
 $(O)/libspillway.so: $(call objs,$(lib_src)) $(O)/libspillway.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@ $(filter %.o,$^) -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-Bsymbolic-functions \
+	$(Q)$(CC) -shared -o $@ $(filter %.o,$^) -Wl,-z,defs -Wl,-z,text -Wl,-z,now -Wl,-z,relro -Wl,-Bsymbolic-functions \
 		-Wl,--version-script=$(O)/libspillway.map -Wl,-soname,libspillway.so $(LDFLAGS) -ldl -lpthread
 
 # The library exports exactly the hooked names, plus dlsym at glibc's two versions.

@@ -5,9 +5,11 @@
 
 extern char spill_door_first[] __attribute__((visibility("hidden")));
 
-/* Saves all that may hold an argument, looks, and goes through the door in r10 again; to the
+/* Sections are pushed and popped: unoptimised, the compiler goes on in the one it left.
+ *
+ * Saves all that may hold an argument, looks, and goes through the door in r10 again; to the
  * wrapper if the look-up could not be made. */
-__asm__(".text\n"
+__asm__(".pushsection .text\n"
         "    .hidden spill_door_first\n"
         "    .globl spill_door_first\n"
         "    .type spill_door_first, @function\n"
@@ -38,17 +40,19 @@ __asm__(".text\n"
         "    cmoveq 8(%r10), %r11\n"
         "    jmpq *%r11\n"
         "    .cfi_endproc\n"
-        "    .size spill_door_first, .-spill_door_first\n");
+        "    .size spill_door_first, .-spill_door_first\n"
+        "    .popsection\n");
 
 #define SPILL_HOOK(symbol, base, abi, until, stream, type, class)                                  \
     struct spill_door spill_door_##symbol = {spill_door_first, (void *)symbol};                    \
-    __asm__(".text\n"                                                                              \
+    __asm__(".pushsection .text\n"                                                                 \
             "    .p2align 4\n"                                                                     \
             "    .globl " #symbol "\n"                                                             \
             "    .type " #symbol ", @function\n" #symbol ":\n"                                     \
             "    endbr64\n"                                                                        \
             "    leaq spill_door_" #symbol "(%rip), %r10\n"                                        \
             "    jmpq *(%r10)\n"                                                                   \
-            "    .size " #symbol ", .-" #symbol "\n");
+            "    .size " #symbol ", .-" #symbol "\n"                                               \
+            "    .popsection\n");
 #include "preload/hooks.def"
 #undef SPILL_HOOK
