@@ -24,8 +24,11 @@ write() {
     ! grep -o -i -E '(src|href|action)="[^"]*"|url\([^)]*\)|@import[^;]*|(fetch|import|XMLHttpRequest|WebSocket|EventSource|sendBeacon)\(' "$name.html" |
         grep -v -x 'href="data:,"' && echo "ok $name: names nothing outside" || fail "$name: names something outside"
 }
+# shellcheck disable=SC2086 # a list
+SIMGPU_MEM=44MiB SPILLWAY_STATS=stats.json "$SPILLWAY" run -q "$MLP" $FEW >/dev/null || fail "the run: exit status $?"
 wanted=0
-write mlp "$TRACE" --gpu-mem 30MiB
+write mlp "$TRACE" --gpu-mem 30MiB --stats stats.json
+report mlp.page '.achieved.devices[0].plans[0].replayed > 0' >/dev/null && echo "ok what a run achieved" || fail "nothing achieved"
 write middle middle.trace --gpu-mem 1GiB --curve 6
 write long long.trace --curve 0
 wanted=1

@@ -76,6 +76,8 @@
     document.querySelectorAll('button.more').forEach((b) => b.click());
     for (const [id, rows] of [['idle', r.idle], ['peak', r.peak.largest], ['moves', r.largest_moves]])
       check(id + ' has a row each', document.querySelectorAll('#' + id + ' tbody tr').length === rows.length);
+    const shown = !document.getElementById('achieved-section').hidden;
+    check('what was achieved is shown if it is known', shown === (r.achieved !== null) && (!shown || document.querySelectorAll('#achieved tbody tr').length === 4));
     check('nothing is undefined', !/undefined|NaN|Infinity|null/.test(document.querySelector('main').innerText));
     check('nothing has to be scrolled sideways', document.documentElement.scrollWidth <= document.documentElement.clientWidth, document.documentElement.scrollWidth);
     const cut = [...document.querySelectorAll('td, dd, dt, button, h1, h2')].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0);

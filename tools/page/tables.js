@@ -140,5 +140,34 @@
     page.get('cards').firstChild.classList.add('narrow');
   }
 
-  page.drawTables = function () { head(); cards(); idle(); peak(); moves(); trust(); };
+  // What a run achieved, of its first device with a plan, against that run's own last plan.
+  function achieved() {
+    const device = r.achieved && r.achieved.devices.find((d) => d.plans.length > 0);
+    page.get('achieved-section').hidden = !r.achieved;
+    if (!r.achieved) return;
+    if (!device) { page.get('achieved-note').textContent = 'The run put no plan in force.'; return; }
+    const p = device.plans[device.plans.length - 1], known = (ns) => ns > 0 ? page.ms(ns) : 'not measured';
+    page.get('achieved-note').textContent = 'Process ' + r.achieved.pid + ', within ' + page.bytes(device.gpu_budget_bytes) + (device.plan_count > 1 ? '; the last of ' + page.count(device.plan_count) + ' plans' : '; its plan') + ', replayed ' + page.count(p.replayed) + ' times. That run planned for itself: its plan need not be the one above.';
+    table('achieved', [
+      { name: 'Quantity', text: (row) => row[0] }, { name: 'Planned', n: true, text: (row) => row[1] }, { name: 'Achieved', n: true, text: (row) => row[2] },
+    ], [
+      ['Peak GPU memory', page.bytes(p.planned_peak_bytes), page.bytes(device.peak_bytes)],
+      ['Pinned host memory', page.bytes(p.host_bytes), page.bytes(device.host_peak_bytes)],
+      ['Step', known(p.predicted_step_ns), known(p.step_ns)],
+      ['Waiting in a step', page.ms(p.predicted_wait_in_ns + p.predicted_wait_memory_ns), p.step_ns > 0 ? page.ms(Math.max(0, p.step_ns - p.compute_ns)) : 'not measured'],
+    ]);
+    page.get('achieved').firstChild.classList.add('narrow');
+    const sum = (o) => Object.entries(o).filter((e) => e[1] > 0).map((e) => page.count(e[1]) + ' ' + e[0].replace(/_/g, ' ')).join(', ') || 'none';
+    const facts = page.make('dl', { class: 'facts', id: 'achieved-facts' });
+    page.get('achieved').append(facts);
+    page.facts('achieved-facts', [
+      ['Operations', sum(device.ops)],
+      ['Plans left', sum(device.fallbacks)],
+      ['Moved in all', page.bytes(device.out_bytes) + ' out, ' + page.bytes(device.in_bytes) + ' in; on demand ' + page.bytes(device.paged_out_bytes) + ' and ' + page.bytes(device.paged_in_bytes)],
+      ['The host was held', Object.entries(device.host_stall_ns).map((e) => page.ms(e[1]) + ' ' + e[0]).join(', ')],
+      ['Before the plan', known(p.step_before_ns) + ' a step'],
+    ]);
+  }
+
+  page.drawTables = function () { head(); cards(); idle(); peak(); moves(); trust(); achieved(); };
 })();

@@ -10,13 +10,14 @@
 #include "tools/spillway/command.h"
 #include "tools/spillway/facts.h"
 #include "tools/spillway/forecast.h"
+#include "tools/spillway/loadstats.h"
 #include "tools/spillway/loadtrace.h"
 #include "tools/spillway/options.h"
 #include "tools/spillway/outfile.h"
 #include "tools/spillway/plantext.h"
 #include "tools/spillway/summary.h"
 
-enum { KEY_FORMAT = 512, KEY_GPU_MEM, KEY_HOST_MEM, KEY_CURVE };
+enum { KEY_FORMAT = 512, KEY_GPU_MEM, KEY_HOST_MEM, KEY_CURVE, KEY_STATS };
 enum { MOST_POINTS = 40 };
 
 static bool write_text(const struct spill_facts *facts, FILE *out)
@@ -51,6 +52,7 @@ enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
 struct request {
     const char *path;
     const char *output;
+    const char *stats;
     const struct format *format; /* NULL until it is known */
     struct spill_forecast_ask ask;
     bool force;
@@ -71,6 +73,8 @@ static const struct argp_option table[] = {
      "Plan for N budgets, and for the cards between, to draw step time over memory (default: 12, 6 "
      "for large traces, 0 above 10000 operations)",
      2},
+    {"stats", KEY_STATS, "FILE", 0,
+     "Show what a run achieved, too: the file that SPILLWAY_STATS=FILE made it write", 2},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -112,7 +116,8 @@ static const struct format *format_of_name(const char *output)
 
 static bool asks_for_plan(const struct request *request)
 {
-    return request->ask.gpu_bytes != 0 || request->ask.host_bytes != 0 || request->ask.points >= 0;
+    return request->ask.gpu_bytes != 0 || request->ask.host_bytes != 0 ||
+           request->ask.points >= 0 || request->stats != NULL;
 }
 
 static void complete(struct request *request)
@@ -141,6 +146,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_HOST_MEM:
         request->ask.host_bytes = spill_options_budget("--host-mem", arg);
+        return 0;
+    case KEY_STATS:
+        request->stats = spill_options_file("--stats", arg);
         return 0;
     case KEY_CURVE:
         request->ask.points = find_points(arg);
@@ -246,17 +254,28 @@ static int write_report(const struct request *request, const struct spill_trace 
     return status;
 }
 
+static int report_trace(const struct request *request)
+{
+    struct spill_trace *trace = spill_loadtrace(request->path);
+    if (trace == NULL)
+        return SPILL_EXIT_FILE;
+    int status = write_report(request, trace);
+    spill_tracefile_free(trace);
+    return status;
+}
+
 static int report(int argc, char **argv)
 {
     struct request request = {.ask = {.points = -1}};
     int status = spill_options_parse(&argp, argc, argv, &request);
     if (status != 0)
         return status;
-    struct spill_trace *trace = spill_loadtrace(request.path);
-    if (trace == NULL)
+    char *stats = request.stats == NULL ? NULL : spill_loadstats(request.stats);
+    if (request.stats != NULL && stats == NULL)
         return SPILL_EXIT_FILE;
-    status = write_report(&request, trace);
-    spill_tracefile_free(trace);
+    request.ask.achieved = stats;
+    status = report_trace(&request);
+    free(stats);
     return status;
 }
 

@@ -137,6 +137,7 @@ enum spill_status spill_forecast_build(const struct spill_facts *facts,
     const struct spill_trace *trace = facts->trace;
     memset(forecast, 0, sizeof(*forecast));
     forecast->facts = facts;
+    forecast->achieved = ask->achieved;
     forecast->host_bytes = ask->host_bytes != 0 ? ask->host_bytes : UINT64_MAX;
     enum spill_status status = spill_planrow_least(trace, forecast->host_bytes, &forecast->least);
     if (status != SPILL_OK)

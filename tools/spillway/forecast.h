@@ -13,9 +13,10 @@
 enum { SPILL_FORECAST_CARDS = 11, SPILL_FORECAST_TEXT = 512, SPILL_FORECAST_LISTED = 20 };
 
 struct spill_forecast_ask {
-    uint64_t gpu_bytes;  /* 0: choose one that is worth looking at */
-    uint64_t host_bytes; /* 0: no limit */
-    int points;          /* of the curve; 0: none; below 0: as many as the trace's size allows */
+    uint64_t gpu_bytes;   /* 0: choose one that is worth looking at */
+    uint64_t host_bytes;  /* 0: no limit */
+    int points;           /* of the curve; 0: none; below 0: as many as the trace's size allows */
+    const char *achieved; /* what a run achieved: a statistics file's text; NULL: not known */
 };
 
 /* A card by the memory that its name states. */
@@ -28,6 +29,7 @@ struct spill_forecast_card {
 
 struct spill_forecast {
     const struct spill_facts *facts;
+    const char *achieved;
     uint64_t gpu_bytes, host_bytes; /* the budgets planned for; host UINT64_MAX: no limit */
     char why[64];                   /* this GPU budget */
     struct spill_planleast least;

@@ -201,4 +201,8 @@ void spill_forecast_json(const struct spill_forecast *forecast, struct spill_jso
     write_lanes(forecast, json);
     spill_forecast_json_tables(forecast, json);
     write_trust(forecast, json);
+    if (forecast->achieved != NULL)
+        spill_json_raw(json, "achieved", forecast->achieved);
+    else
+        spill_json_text(json, "achieved", NULL);
 }

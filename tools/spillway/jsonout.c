@@ -133,3 +133,13 @@ void spill_json_address(struct spill_json *json, const char *key, uint64_t addre
     /* As text: numbers beyond 2^53 do not survive most readers of JSON. */
     fprintf(json->out, "\"0x%" PRIx64 "\"", address);
 }
+
+void spill_json_raw(struct spill_json *json, const char *key, const char *text)
+{
+    lead(json, key);
+    for (; *text != '\0'; text++) /* JSON has a '<' in strings only, where it may be escaped */
+        if (*text == '<' && json->html)
+            fputs("\\u003c", json->out);
+        else
+            fputc(*text, json->out);
+}

@@ -35,5 +35,7 @@ void spill_json_micros(struct spill_json *json, const char *key, uint64_t ns);
 void spill_json_text(struct spill_json *json, const char *key, const char *text);
 void spill_json_piece(struct spill_json *json, const char *key, const char *text, size_t len);
 void spill_json_address(struct spill_json *json, const char *key, uint64_t address);
+/* TEXT is JSON already. */
+void spill_json_raw(struct spill_json *json, const char *key, const char *text);
 
 #endif
