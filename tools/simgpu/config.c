@@ -152,6 +152,10 @@ void simgpu_config_load(void)
     const char *mem = getenv("SIMGPU_MEM");
     if (mem != NULL && (!simgpu_config_size(mem, &c->capacity) || c->capacity < SIMGPU_PAGE))
         simgpu_say("SIMGPU_MEM=%s is not a size of at least 2MiB", mem);
+    const char *pinned = getenv("SIMGPU_PINNED");
+    c->pinnable = UINT64_MAX;
+    if (pinned != NULL && !simgpu_config_size(pinned, &c->pinnable))
+        simgpu_say("SIMGPU_PINNED=%s is not a size", pinned);
     const char *seed = getenv("SIMGPU_SEED");
     c->seed = seed != NULL ? strtoull(seed, NULL, 0) : 1;
     random_state = c->seed * 0xd1342543de82ef95ull + 1;

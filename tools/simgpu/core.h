@@ -17,6 +17,7 @@
 struct simgpu_config {
     const char *card;
     uint64_t capacity; /* bytes of physical memory of each device */
+    uint64_t pinnable; /* bytes of host memory that may be pinned at once */
     uint64_t seed;
     uint32_t devices;
     uint32_t queue_cap;   /* unexecuted operations a device holds at most */

@@ -32,6 +32,9 @@ struct simgpu_host_range *simgpu_host_find(uint64_t address)
 
 struct simgpu_host_range *simgpu_host_add(uint64_t start, uint64_t bytes, unsigned int flags)
 {
+    if (simgpu_stats.pinned_bytes > simgpu_config.pinnable ||
+        bytes > simgpu_config.pinnable - simgpu_stats.pinned_bytes)
+        return NULL;
     if (count == room) {
         size_t more = room != 0 ? room * 2 : 64;
         struct simgpu_host_range **grown = realloc(ranges, more * sizeof *grown);
