@@ -24,7 +24,8 @@ CUDA_INCLUDE := $(firstword $(foreach d,$(CUDA_PLACES),$(if $(wildcard $(d)/incl
 spill_warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
 	-Wcast-qual -Wformat=2 $(if $(WERROR),-Werror)
 spill_cppflags := -I. -D_GNU_SOURCE -DSPILL_VERSION='"$(VERSION)"' $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE))
-spill_cflags := -std=c11 '-ffile-prefix-map=$(CURDIR)=.' -fPIC -fvisibility=hidden -fno-strict-aliasing -MMD -MP $(spill_warn)
+spill_cflags := -std=c11 '-ffile-prefix-map=$(CURDIR)=.' -fPIC -fvisibility=hidden -fno-strict-aliasing \
+	-fno-omit-frame-pointer -MMD -MP $(spill_warn)
 
 base_src     := $(sort $(wildcard preload/base/*.c))
 solver_src   := $(sort $(wildcard solver/*.c))

@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "preload/base/fmt.h"
 #include "preload/base/log.h"
@@ -49,8 +51,8 @@ static backtrace_fn find_backtrace(void)
         if (found == NULL)
             spill_log(SPILL_LOG_DEBUG,
                       spill_tsanhost()
-                          ? "built with ThreadSanitizer: traces will have no call sites"
-                          : "no libunwind.so.8: traces will have no call sites");
+                          ? "built with ThreadSanitizer: call sites by frame pointers only"
+                          : "no libunwind.so.8: call sites by frame pointers only");
     }
     return found;
 }
@@ -59,6 +61,30 @@ static const void *object_of(const void *address)
 {
     Dl_info info;
     return dladdr(address, &info) == 0 ? NULL : info.dli_fbase;
+}
+
+/* Without libunwind: the chain of frame pointers, as far as the program and its libraries keep
+ * them. It is read through the kernel, since a register that holds something else may point
+ * anywhere. */
+static int walk_frame_pointers(void **frames, int most)
+{
+    const struct frame {
+        const struct frame *next;
+        void *return_address;
+    } *at = __builtin_frame_address(0);
+    struct frame frame;
+    int count = 0;
+    while (count < most) {
+        struct iovec to = {&frame, sizeof(frame)}, from = {(void *)(uintptr_t)at, sizeof(frame)};
+        if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof(frame) ||
+            object_of(frame.return_address) == NULL)
+            break;
+        frames[count++] = frame.return_address;
+        if (frame.next <= at || (uintptr_t)frame.next % sizeof(void *) != 0)
+            break; /* stacks grow down: the caller's frame lies above */
+        at = frame.next;
+    }
+    return count;
 }
 
 /* dladdr, for the function that a return address lies in: that may be the first byte of the next
@@ -125,11 +151,11 @@ uint32_t spill_stack_here(void)
     static char python[PYTHON_TEXT];
     backtrace_fn walk = find_backtrace();
     struct site *site = NULL;
-    if (walk == NULL)
-        return SPILL_NO_SITE;
     if (own == NULL)
         own = object_of((const void *)spill_stack_here);
-    int total = walk(frames, SPILL_STACK_FRAMES + OWN_FRAMES), first = 0;
+    int total = walk != NULL ? walk(frames, SPILL_STACK_FRAMES + OWN_FRAMES)
+                             : walk_frame_pointers(frames, SPILL_STACK_FRAMES + OWN_FRAMES);
+    int first = 0;
     while (first < total && object_of(frames[first]) == own)
         first++;
     int count = total - first < SPILL_STACK_FRAMES ? total - first : SPILL_STACK_FRAMES;
@@ -153,7 +179,8 @@ bool spill_stack_held(void)
 {
     if (!spill_pinrules_by_site())
         return false;
-    uint32_t site = spill_stack_here();
+    /* Frame pointers may leave out just the frame that a rule means. */
+    uint32_t site = find_backtrace() == NULL ? SPILL_NO_SITE : spill_stack_here();
     if (site != SPILL_NO_SITE)
         return by_number[site - 1]->held;
     spill_log_once(

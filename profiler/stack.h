@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Call sites of allocations: the return addresses of the program's frames, each distinct stack kept
- * once. libunwind is opened at the first need; without it there are no call sites (said once). */
+ * once. libunwind is opened at the first need; without it the frame pointers are followed, as far
+ * as there are any. */
 #ifndef SPILL_STACK_H
 #define SPILL_STACK_H
 
