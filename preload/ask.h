@@ -15,15 +15,6 @@ static inline bool spill_ask_managed(CUdeviceptr addr, struct spill_found *found
     return managed;
 }
 
-static inline bool spill_ask_device(CUcontext *context, CUdevice *ordinal)
-{
-    if (!spill_guard_enter())
-        return false;
-    bool managed = spill_guard_sink->device(context, ordinal);
-    spill_guard_leave();
-    return managed;
-}
-
 static inline void spill_ask_pin(CUdeviceptr addr, enum spill_trace_pin reason)
 {
     if (addr != 0 && spill_guard_enter()) {

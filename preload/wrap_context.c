@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrappers of the ends of contexts, streams and modules. */
+/* Wrappers of contexts, and of the ends of streams and modules. */
 #include "preload/ask.h"
 #include "preload/base/driver.h"
 #include "preload/real.h"
+#include "preload/strangers.h"
 
 #define DEVICES 64
 
@@ -20,9 +21,11 @@ static bool tracked(CUdevice device)
 
 static bool managed_context(CUcontext context)
 {
-    CUcontext managed = NULL;
-    CUdevice ordinal;
-    return context != NULL && spill_ask_device(&managed, &ordinal) && managed == context;
+    if (!spill_guard_enter())
+        return false;
+    bool managed = spill_guard_sink->context_managed(context);
+    spill_guard_leave();
+    return managed;
 }
 
 static bool managed_primary(CUdevice device)
@@ -30,25 +33,64 @@ static bool managed_primary(CUdevice device)
     return tracked(device) && managed_context(primary[device].context);
 }
 
-static void context_end(bool gone)
+static void context_end(CUcontext context, bool gone)
 {
     if (spill_guard_enter()) {
-        spill_guard_sink->context_end(gone);
+        spill_strangers_forget(spill_guard_sink->context_end(context, gone));
         spill_guard_leave();
     }
+}
+
+static CUresult made(CUresult result)
+{
+    if (result == CUDA_SUCCESS && spill_guard_enter()) {
+        spill_guard_sink->context_made();
+        spill_guard_leave();
+    }
+    return result;
+}
+
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
+{
+    return made(SPILL_REAL(cuCtxCreate_v2)(context, flags, device));
+}
+
+CUresult cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *affinity, int count,
+                        unsigned int flags, CUdevice device)
+{
+    return made(SPILL_REAL(cuCtxCreate_v3)(context, affinity, count, flags, device));
+}
+
+#if CUDA_VERSION >= 12050
+CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params, unsigned int flags,
+                        CUdevice device)
+{
+    return made(SPILL_REAL(cuCtxCreate_v4)(context, params, flags, device));
+}
+#endif
+
+CUresult cuCtxEnablePeerAccess(CUcontext owner, unsigned int flags)
+{
+    if (spill_guard_enter()) {
+        CUresult result = spill_guard_sink->peer(owner);
+        spill_guard_leave();
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
+    return SPILL_REAL(cuCtxEnablePeerAccess)(owner, flags);
 }
 
 CUresult cuCtxDestroy(CUcontext context)
 {
     if (managed_context(context))
-        context_end(false);
+        context_end(context, false);
     return SPILL_REAL(cuCtxDestroy)(context);
 }
 
 CUresult cuCtxDestroy_v2(CUcontext context)
 {
     if (managed_context(context))
-        context_end(false);
+        context_end(context, false);
     return SPILL_REAL(cuCtxDestroy_v2)(context);
 }
 
@@ -56,7 +98,7 @@ CUresult cuCtxDestroy_v2(CUcontext context)
 CUresult cuCtxDetach(CUcontext context)
 {
     if (managed_context(context))
-        context_end(false);
+        context_end(context, false);
     return SPILL_REAL(cuCtxDetach)(context);
 }
 
@@ -77,7 +119,7 @@ static void before_release(CUdevice device)
     if (managed_primary(device) &&
         __atomic_sub_fetch(&primary[device].holds, 1, __ATOMIC_RELAXED) == 0 &&
         spill_guard_enter()) {
-        spill_guard_sink->save();
+        spill_guard_sink->save(primary[device].context);
         spill_guard_leave();
     }
 }
@@ -89,7 +131,7 @@ static CUresult after_release(CUresult result, CUdevice device)
     if (result == CUDA_SUCCESS && managed_primary(device) &&
         SPILL_CU(cuDevicePrimaryCtxGetState) != NULL &&
         SPILL_CU(cuDevicePrimaryCtxGetState)(device, &flags, &active) == CUDA_SUCCESS && !active)
-        context_end(true);
+        context_end(primary[device].context, true);
     return result;
 }
 
@@ -109,14 +151,14 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 CUresult cuDevicePrimaryCtxReset(CUdevice device)
 {
     if (managed_primary(device))
-        context_end(false);
+        context_end(primary[device].context, false);
     return SPILL_REAL(cuDevicePrimaryCtxReset)(device);
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
     if (managed_primary(device))
-        context_end(false);
+        context_end(primary[device].context, false);
     return SPILL_REAL(cuDevicePrimaryCtxReset_v2)(device);
 }
 

@@ -6,48 +6,38 @@
 #include "preload/base/pinrules.h"
 #include "preload/strangers.h"
 
-/* Is memory of DEVICE the managed device's? Until there is one, whatever comes may be. */
-static bool of_managed_device(CUdevice device)
-{
-    CUcontext context;
-    CUdevice ordinal;
-    return !spill_guard_sink->device(&context, &ordinal) || ordinal == device;
-}
-
 static CUdevice current_device(void)
 {
-    CUdevice device = -1;
+    CUdevice device = 0;
     if (SPILL_CU(cuCtxGetDevice) != NULL)
         (void)SPILL_CU(cuCtxGetDevice)(&device);
     return device;
 }
 
-/* Returns whether BYTES of DEVICE count. */
-static bool reserve(uint64_t bytes, CUdevice device)
+/* Room for BYTES of DEVICE, which is returned; -1: they do not count. */
+static CUdevice reserve(uint64_t bytes, CUdevice device)
 {
-    if (!spill_guard_enter())
-        return false;
-    bool counts = of_managed_device(device);
-    if (counts)
-        spill_strangers_reserve(bytes);
+    if (device < 0 || !spill_guard_enter())
+        return -1;
+    spill_strangers_reserve(bytes, device);
     spill_guard_leave();
-    return counts;
+    return device;
 }
 
-static bool reserve_here(uint64_t bytes)
+static CUdevice reserve_here(uint64_t bytes)
 {
     return reserve(bytes, current_device());
 }
 
-/* KEY is where the driver wrote its address or handle. */
-static CUresult settle(CUresult result, bool counted, const CUdeviceptr *key, uint64_t bytes)
+/* What reserve promised is had, or not. KEY is where the driver wrote its address or handle. */
+static CUresult settle(CUresult result, CUdevice device, const CUdeviceptr *key, uint64_t bytes)
 {
-    if (!counted || !spill_guard_enter())
+    if (device < 0 || !spill_guard_enter())
         return result;
     if (result == CUDA_SUCCESS && key != NULL)
-        spill_strangers_keep(*key, bytes);
+        spill_strangers_keep(*key, bytes, device);
     else
-        spill_strangers_settle(bytes);
+        spill_strangers_settle(bytes, device);
     spill_guard_leave();
     return result;
 }
@@ -68,8 +58,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t bytes)
     CUresult result;
     if (alloc_managed(addr, bytes, &result))
         return result;
-    bool counted = reserve_here(bytes);
-    return settle(SPILL_REAL(cuMemAlloc_v2)(addr, bytes), counted, addr, bytes);
+    CUdevice device = reserve_here(bytes);
+    return settle(SPILL_REAL(cuMemAlloc_v2)(addr, bytes), device, addr, bytes);
 }
 
 /* A row is padded to a multiple of this, as far as we know: what it will be, only the driver does.
@@ -80,9 +70,9 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *addr, size_t *pitch, size_t width, size
                             unsigned int element)
 {
     uint64_t bytes = (width + PITCH - 1) / PITCH * PITCH * height;
-    bool counted = reserve_here(bytes);
-    return settle(SPILL_REAL(cuMemAllocPitch_v2)(addr, pitch, width, height, element), counted,
-                  addr, bytes);
+    CUdevice device = reserve_here(bytes);
+    return settle(SPILL_REAL(cuMemAllocPitch_v2)(addr, pitch, width, height, element), device, addr,
+                  bytes);
 }
 
 /* The driver moves managed memory itself: it has no fixed place to count. */
@@ -94,8 +84,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *addr, size_t bytes, unsigned int flags)
 #define ALLOC_ASYNC(symbol)                                                                        \
     CUresult symbol(CUdeviceptr *addr, size_t bytes, CUstream stream)                              \
     {                                                                                              \
-        bool counted = reserve_here(bytes);                                                        \
-        return settle(SPILL_REAL(symbol)(addr, bytes, stream), counted, addr, bytes);              \
+        CUdevice device = reserve_here(bytes);                                                     \
+        return settle(SPILL_REAL(symbol)(addr, bytes, stream), device, addr, bytes);               \
     }
 ALLOC_ASYNC(cuMemAllocAsync)
 ALLOC_ASYNC(cuMemAllocAsync_ptsz)
@@ -103,8 +93,8 @@ ALLOC_ASYNC(cuMemAllocAsync_ptsz)
 #define ALLOC_POOL(symbol)                                                                         \
     CUresult symbol(CUdeviceptr *addr, size_t bytes, CUmemoryPool pool, CUstream stream)           \
     {                                                                                              \
-        bool counted = reserve_here(bytes);                                                        \
-        return settle(SPILL_REAL(symbol)(addr, bytes, pool, stream), counted, addr, bytes);        \
+        CUdevice device = reserve_here(bytes);                                                     \
+        return settle(SPILL_REAL(symbol)(addr, bytes, pool, stream), device, addr, bytes);         \
     }
 ALLOC_POOL(cuMemAllocFromPoolAsync)
 ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz)
@@ -115,8 +105,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
 {
     if (prop == NULL || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return SPILL_REAL(cuMemCreate)(handle, bytes, prop, flags);
-    bool counted = reserve(bytes, prop->location.id);
-    return settle(SPILL_REAL(cuMemCreate)(handle, bytes, prop, flags), counted, handle, bytes);
+    CUdevice device = reserve(bytes, prop->location.id);
+    return settle(SPILL_REAL(cuMemCreate)(handle, bytes, prop, flags), device, handle, bytes);
 }
 
 /* True: ADDR was managed and RESULT is the program's. False: the caller frees it. */

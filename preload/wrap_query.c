@@ -25,17 +25,6 @@ static unsigned long long number_of(const struct spill_found *found)
     return found->serial != 0 ? (1ULL << 62) | found->serial : found->base;
 }
 
-static void owner(void *data, CUpointer_attribute attribute)
-{
-    CUcontext context = NULL;
-    CUdevice ordinal = 0;
-    (void)spill_ask_device(&context, &ordinal);
-    if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT)
-        *(CUcontext *)data = context;
-    else
-        *(int *)data = ordinal;
-}
-
 /* Writes ATTRIBUTE of ADDR in FOUND; false: plain device memory has no such attribute, nor have we.
  */
 static bool attribute_of(void *data, CUpointer_attribute attribute, CUdeviceptr addr,
@@ -43,8 +32,10 @@ static bool attribute_of(void *data, CUpointer_attribute attribute, CUdeviceptr 
 {
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
+        *(CUcontext *)data = found->context;
+        return true;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        owner(data, attribute);
+        *(int *)data = found->device;
         return true;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned int *)data = CU_MEMORYTYPE_DEVICE;

@@ -18,6 +18,15 @@ enum spill_status spill_bufmap_boot(struct spill_bufmap *map, uint64_t base, uin
     return map->slot_of_page != NULL && map->bufs != NULL ? SPILL_OK : SPILL_ERR_NOMEM;
 }
 
+void spill_bufmap_end(struct spill_bufmap *map)
+{
+    HASH_CLEAR(hh, map->by_addr);
+    spill_heap_free(map->slot_of_page,
+                    ((map->end - map->base) >> map->page_shift) * sizeof(*map->slot_of_page));
+    spill_heap_free(map->bufs, (size_t)SLOT_MAX * sizeof(*map->bufs));
+    memset(map, 0, sizeof(*map));
+}
+
 enum spill_status spill_bufmap_add(struct spill_bufmap *map, uint64_t addr, uint64_t bytes,
                                    uint32_t *slot)
 {

@@ -48,6 +48,8 @@ struct spill_bufmap {
 enum spill_status spill_bufmap_boot(struct spill_bufmap *map, uint64_t base, uint64_t bytes,
                                     unsigned page_shift);
 
+void spill_bufmap_end(struct spill_bufmap *map);
+
 /* Adds a buffer at ADDR (a page boundary of the span); *SLOT is its number. */
 enum spill_status spill_bufmap_add(struct spill_bufmap *map, uint64_t addr, uint64_t bytes,
                                    uint32_t *slot);

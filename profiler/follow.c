@@ -15,6 +15,12 @@ enum spill_status spill_follow_start(struct spill_follow *follow, const struct s
     return SPILL_OK;
 }
 
+void spill_follow_end(struct spill_follow *follow)
+{
+    spill_heap_free(follow->keys, follow->key_cap * sizeof(*follow->keys));
+    *follow = (struct spill_follow){.keys = NULL};
+}
+
 static const char *event_name(const struct spill_logrec *record)
 {
     return record->kind == SPILL_LOGREC_ALLOC  ? "allocation"

@@ -23,6 +23,8 @@ struct spill_follow {
 /* The last PERIOD records of REC are the iteration, and the PERIOD before them, too. */
 enum spill_status spill_follow_start(struct spill_follow *follow, const struct spill_recorder *rec,
                                      uint32_t period);
+/* Nothing is followed any more. */
+void spill_follow_end(struct spill_follow *follow);
 /* The newest record of REC. Where it leaves the iteration, IT gets a difference, up to
  * SPILL_TRACE_DIFFERENCES of them. */
 void spill_follow_event(struct spill_follow *follow, const struct spill_recorder *rec,

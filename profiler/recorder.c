@@ -64,6 +64,16 @@ void spill_recorder_reset(struct spill_recorder *rec)
     }
 }
 
+void spill_recorder_end(struct spill_recorder *rec)
+{
+    spill_border_reset(rec);
+    spill_heap_free(rec->records, rec->record_cap * sizeof(*rec->records));
+    spill_heap_free(rec->touches, rec->touch_cap * sizeof(*rec->touches));
+    spill_heap_free(rec->timers, rec->timer_cap * sizeof(*rec->timers));
+    spill_heap_free(rec->powers, rec->power_cap * sizeof(*rec->powers));
+    memset(rec, 0, sizeof(*rec));
+}
+
 static struct spill_logrec *push(struct spill_recorder *rec, uint32_t touches)
 {
     if (rec->record_count == RECORD_MAX) {

@@ -105,6 +105,9 @@ uint64_t spill_recorder_bytes(const struct spill_recorder *rec);
 /* Forgets the log (the event pairs stay). */
 void spill_recorder_reset(struct spill_recorder *rec);
 
+/* Gives everything back but the event pairs, which end with their context. */
+void spill_recorder_end(struct spill_recorder *rec);
+
 /* Around an op. The live bytes of MAP are part of what makes two moments the same. SPILL_ERR_NOMEM:
  * there is no memory, or bytes_max is reached (said once): the log ends here. */
 enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,

@@ -5,7 +5,7 @@
 #include "preload/base/fmt.h"
 #include "preload/base/log.h"
 #include "preload/base/size.h"
-#include "replay/engine.h"
+#include "replay/engines.h"
 
 /* NS as "12.34 ms" in OUT. */
 static const char *format_ms(uint64_t ns, char *out, size_t cap)
@@ -25,7 +25,7 @@ uint64_t spill_account_clock(void)
 void spill_account_adopted(struct spill_engine *e)
 {
     const struct spill_script *s = e->perform.script;
-    const struct spill_outcome *outcome = &e->planner.outcome;
+    const struct spill_outcome *outcome = &e->planner->outcome;
     e->account.plan_now = e->account.plan_count++;
     *spill_account_plan(&e->account) = (struct spill_planstat){
         .compute_ns = s->plan->compute_ns,
@@ -44,17 +44,27 @@ void spill_account_adopted(struct spill_engine *e)
     };
 }
 
+/* "device 1: " where there is more than one, in OUT. */
+static const char *format_device(const struct spill_engine *e, char *out, size_t cap)
+{
+    out[0] = '\0';
+    if (spill_engines_many())
+        spill_fmt(out, cap, "device %d: ", (int)e->dev.ordinal);
+    return out;
+}
+
 void spill_account_started(const struct spill_engine *e)
 {
     const struct spill_script *s = e->perform.script;
-    char moved[32], budget[32], step[32], ideal[32], host[32];
+    char moved[32], budget[32], step[32], ideal[32], host[32], device[32];
     uint32_t buffers = 0;
     for (uint32_t b = 0; b < s->buffer_count; b++)
         buffers += s->buffers[b].leaves;
     spill_log(
         SPILL_LOG_INFO,
-        "moving %s of %u buffers out and in per iteration through %s of pinned host memory to "
+        "%smoving %s of %u buffers out and in per iteration through %s of pinned host memory to "
         "keep within %s; predicted step %s, %s without a limit",
+        format_device(e, device, sizeof(device)),
         spill_size_format(s->plan->out_bytes, moved, sizeof(moved)), buffers,
         spill_size_format(s->slab_bytes, host, sizeof(host)),
         spill_size_format(e->dev.gpu_budget, budget, sizeof(budget)),
@@ -142,7 +152,7 @@ static void planned_line(const struct spill_engine *e)
     const struct spill_account *a = &e->account;
     const struct spill_planstat *plan = main_plan(a);
     char planned[32], achieved[32], out[32], in[32], step[32], stall[32], why[200], plans[200];
-    char timed[80];
+    char timed[80], device[32];
     uint64_t measured = plan->steps_timed == 0 ? 0 : plan->step_ns_sum / plan->steps_timed;
     uint64_t fallbacks = list_fallbacks(a, why, sizeof(why));
     uint64_t replayed = list_replayed(a, plans, sizeof(plans));
@@ -153,15 +163,17 @@ static void planned_line(const struct spill_engine *e)
                   format_ms(measured, step, sizeof(step)),
                   format_ms(measured > plan->compute_ns ? measured - plan->compute_ns : 0, stall,
                             sizeof(stall)));
-    spill_log(SPILL_LOG_INFO,
-              "peak %s planned, %s achieved; %s moved out, %s in; %llu iterations replayed%s, %s; "
-              "%llu fallbacks%s",
-              spill_size_format(plan->peak_bytes, planned, sizeof(planned)),
-              spill_size_format(e->dev.peak_bytes, achieved, sizeof(achieved)),
-              spill_size_format(e->dev.out_bytes, out, sizeof(out)),
-              spill_size_format(e->dev.in_bytes, in, sizeof(in)), (unsigned long long)replayed,
-              plans, timed, (unsigned long long)fallbacks, why);
-    if (e->config.verify)
+    spill_log(
+        SPILL_LOG_INFO,
+        "%speak %s planned, %s achieved; %s moved out, %s in; %llu iterations replayed%s, %s; "
+        "%llu fallbacks%s",
+        format_device(e, device, sizeof(device)),
+        spill_size_format(plan->peak_bytes, planned, sizeof(planned)),
+        spill_size_format(e->dev.peak_bytes, achieved, sizeof(achieved)),
+        spill_size_format(e->dev.out_bytes, out, sizeof(out)),
+        spill_size_format(e->dev.in_bytes, in, sizeof(in)), (unsigned long long)replayed, plans,
+        timed, (unsigned long long)fallbacks, why);
+    if (e->config->verify)
         spill_log(SPILL_LOG_INFO, "verify: %llu moves compared, %llu came back different",
                   (unsigned long long)spill_verify_tally.compared,
                   (unsigned long long)spill_verify_tally.different);
@@ -169,37 +181,24 @@ static void planned_line(const struct spill_engine *e)
 
 void spill_account_say(const struct spill_engine *e)
 {
-    char peak[32], budget[32], out[32];
+    char peak[32], budget[32], out[32], device[32];
     if (e->account.started_said) {
         planned_line(e);
         return;
     }
+    format_device(e, device, sizeof(device));
     spill_size_format(e->dev.peak_bytes, peak, sizeof(peak));
     spill_size_format(e->dev.gpu_budget, budget, sizeof(budget));
     if (e->dev.refused > 0)
-        spill_log(SPILL_LOG_INFO,
-                  "the program was given CUDA_ERROR_OUT_OF_MEMORY %llu times: one op, or all that "
-                  "lives, needs more than %s",
-                  (unsigned long long)e->dev.refused, budget);
-    else if (e->dev.out_bytes == 0)
-        spill_log(SPILL_LOG_INFO, "nothing had to move: peak %s within %s", peak, budget);
-    else
-        spill_log(SPILL_LOG_INFO, "peak %s within %s; no plan was in force, %s paged out on demand",
-                  peak, budget, spill_size_format(e->dev.out_bytes, out, sizeof(out)));
-}
-
-void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls)
-{
-    if (hooked_calls == 0 && cuda_used) {
         spill_log(
-            SPILL_LOG_ERROR,
-            "THIS CUDA PROGRAM ENDED AND NOT ONE OF ITS CALLS PASSED THROUGH SPILLWAY: nothing "
-            "was watched or moved. A static driver, RTLD_DEEPBIND or another preload may hide "
-            "them");
-        return;
-    }
-    if (e->dev.peak_bytes == 0)
-        return; /* no managed memory in this process, or none that could be managed */
-    if (e->account.started_said || e->config.mode == SPILL_MODE_OFFLOAD)
-        spill_account_say(e);
+            SPILL_LOG_INFO,
+            "%sthe program was given CUDA_ERROR_OUT_OF_MEMORY %llu times: one op, or all that "
+            "lives, needs more than %s",
+            device, (unsigned long long)e->dev.refused, budget);
+    else if (e->dev.out_bytes == 0)
+        spill_log(SPILL_LOG_INFO, "%snothing had to move: peak %s within %s", device, peak, budget);
+    else
+        spill_log(SPILL_LOG_INFO,
+                  "%speak %s within %s; no plan was in force, %s paged out on demand", device, peak,
+                  budget, spill_size_format(e->dev.out_bytes, out, sizeof(out)));
 }

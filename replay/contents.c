@@ -82,6 +82,8 @@ static void pin_unsettled(void *arg, struct spill_tensormap *tensor)
 {
     struct spill_device *dev = arg;
     uint32_t slot = spill_bufmap_find(&dev->buffers, tensor->addr);
+    if (tensor->addr < dev->buffers.base || tensor->addr >= dev->buffers.end)
+        return; /* another device's */
     if (slot != SPILL_NO_BUFFER)
         pin(dev, slot);
     spill_tensormaps_settle(tensor);

@@ -18,6 +18,13 @@ static CUmemAllocationProp frame_prop(const struct spill_device *dev)
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->ordinal}};
 }
 
+static void add_access(struct spill_device *dev, CUdevice device)
+{
+    dev->access[dev->access_count++] =
+        (CUmemAccessDesc){.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+                          .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+}
+
 static enum spill_status size_pages(struct spill_device *dev)
 {
     CUmemAllocationProp prop = frame_prop(dev);
@@ -68,9 +75,17 @@ enum spill_status spill_device_boot(struct spill_device *dev, const struct spill
     size_t free_bytes = 0, total_bytes = 0;
     int vmm = 0;
     char size[32], page[32];
-    uint64_t unmanaged = dev->unmanaged_bytes; /* what the program took before */
-    memset(dev, 0, sizeof(*dev));
-    dev->unmanaged_bytes = unmanaged;
+    /* What the program took before; and what an earlier context of the device came to. */
+    const struct spill_device before = *dev;
+    uint64_t unmanaged = before.unmanaged_bytes;
+    *dev = (struct spill_device){.unmanaged_bytes = unmanaged,
+                                 .out_bytes = before.out_bytes,
+                                 .in_bytes = before.in_bytes,
+                                 .paged_out_bytes = before.paged_out_bytes,
+                                 .paged_in_bytes = before.paged_in_bytes,
+                                 .misses = before.misses,
+                                 .refused = before.refused,
+                                 .peak_bytes = before.peak_bytes};
     if (SPILL_CU(cuCtxGetCurrent)(&dev->context) != CUDA_SUCCESS || dev->context == NULL ||
         SPILL_CU(cuCtxGetDevice)(&dev->ordinal) != CUDA_SUCCESS ||
         SPILL_CU(cuMemGetInfo_v2)(&free_bytes, &total_bytes) != CUDA_SUCCESS)
@@ -84,6 +99,7 @@ enum spill_status spill_device_boot(struct spill_device *dev, const struct spill
                   dev->ordinal);
         return SPILL_ERR_UNSUPPORTED;
     }
+    add_access(dev, dev->ordinal);
     (void)SPILL_CU(cuDeviceGetName)(dev->name, sizeof(dev->name), dev->ordinal);
     dev->gpu_bytes = total_bytes;
     dev->gpu_budget = free_bytes + unmanaged;
@@ -114,6 +130,29 @@ enum spill_status spill_device_boot(struct spill_device *dev, const struct spill
         SPILL_CU(cuStreamCreate)(&dev->in_stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
         return SPILL_ERR_DRIVER;
     return SPILL_OK;
+}
+
+void spill_device_end(struct spill_device *dev)
+{
+    uint32_t limit = (uint32_t)(dev->gpu_budget >> dev->page_shift);
+    for (uint32_t p = 0; p < dev->page_total; p++)
+        if (dev->pages[p].frame != SPILL_NO_FRAME)
+            (void)spill_device_unmap(dev, p);
+    for (uint32_t f = 0; f < dev->frame_count; f++)
+        (void)SPILL_CU(cuMemRelease)(dev->frames[f].handle);
+    (void)SPILL_CU(cuMemAddressFree)(dev->span_base, (size_t)dev->page_total << dev->page_shift);
+    spill_hostpool_end(&dev->host);
+    spill_bufmap_end(&dev->buffers);
+    spill_span_end(&dev->ranges);
+    spill_heap_free(dev->pages, (size_t)dev->page_total * sizeof(*dev->pages));
+    spill_heap_free(dev->frames, ((size_t)limit + 1) * sizeof(*dev->frames));
+    spill_heap_free(dev->free_frames, ((size_t)limit + 1) * sizeof(*dev->free_frames));
+    dev->pages = NULL;
+    dev->frames = NULL;
+    dev->free_frames = NULL;
+    dev->page_total = dev->frame_count = dev->free_count = dev->slab_pages = dev->new_pins = 0;
+    dev->unmanaged_bytes = 0;
+    dev->context = NULL;
 }
 
 uint32_t spill_device_frame_limit(const struct spill_device *dev)
@@ -176,14 +215,27 @@ CUresult spill_device_map(struct spill_device *dev, uint32_t page, uint32_t fram
 
 CUresult spill_device_allow(struct spill_device *dev, uint32_t page, uint32_t count)
 {
-    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->ordinal},
-                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUdeviceptr addr = spill_device_addr(dev, page);
     size_t bytes = (size_t)count << dev->page_shift;
-    CUresult result = SPILL_CU(cuMemSetAccess)(addr, bytes, &access, 1);
+    CUresult result = SPILL_CU(cuMemSetAccess)(addr, bytes, dev->access, dev->access_count);
     /* WSL2's driver says so while work is queued. */
     if (result == CUDA_ERROR_NOT_READY && SPILL_CU(cuCtxSynchronize)() == CUDA_SUCCESS)
-        result = SPILL_CU(cuMemSetAccess)(addr, bytes, &access, 1);
+        result = SPILL_CU(cuMemSetAccess)(addr, bytes, dev->access, dev->access_count);
+    return result;
+}
+
+CUresult spill_device_admit(struct spill_device *dev, CUdevice device)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < dev->access_count; i++)
+        if (dev->access[i].location.id == device)
+            return CUDA_SUCCESS;
+    if (dev->access_count > SPILL_DEVICE_PEERS)
+        return CUDA_ERROR_TOO_MANY_PEERS;
+    add_access(dev, device);
+    for (uint32_t p = 0; result == CUDA_SUCCESS && p < dev->page_total; p++)
+        if (dev->pages[p].frame != SPILL_NO_FRAME)
+            result = spill_device_allow(dev, p, 1);
     return result;
 }
 

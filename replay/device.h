@@ -16,6 +16,8 @@
 #include "replay/span.h"
 #include "solver/plan.h"
 
+#define SPILL_DEVICE_PEERS 15
+
 enum spill_where {
     SPILL_NOWHERE,   /* no contents: never written, or its buffer is gone */
     SPILL_ON_DEVICE, /* in its frame */
@@ -41,6 +43,8 @@ struct spill_device {
     char name[64];
     uint64_t page_bytes;
     unsigned page_shift;
+    CUmemAccessDesc access[SPILL_DEVICE_PEERS + 1]; /* its own, then peers' */
+    uint32_t access_count;
     uint64_t span_base;
     uint32_t page_total; /* pages of the span */
     uint64_t gpu_bytes;  /* of the card */
@@ -57,6 +61,7 @@ struct spill_device {
     uint32_t free_count;
     uint32_t slab_pages; /* pages of slabs for small buffers: resident for good */
     bool hold_all;       /* nothing may be evicted: graphs hold addresses */
+    bool searched;       /* large buffers, for addresses, before the first eviction */
     uint32_t new_pins;   /* buffers found to be reachable unseen, not yet brought in */
     uint64_t op_number;  /* of the op being served; 64 bits never wrap */
     CUstream out_stream, in_stream;
@@ -71,6 +76,9 @@ struct spill_device {
 /* Sets up the device of the current context. SPILL_ERR_UNSUPPORTED (said once) when it cannot be
  * managed. */
 enum spill_status spill_device_boot(struct spill_device *dev, const struct spill_config *config);
+/* Gives everything back; only the device's figures stay. Whatever the driver answers: its context
+ * may be gone. */
+void spill_device_end(struct spill_device *dev);
 
 /* Frames that may exist under the budget now. */
 uint32_t spill_device_frame_limit(const struct spill_device *dev);
@@ -85,6 +93,8 @@ void spill_device_trim_frames(struct spill_device *dev, uint32_t limit);
 /* Mapping of single pages. Access must be set before use: spill_device_allow on runs of pages. */
 CUresult spill_device_map(struct spill_device *dev, uint32_t page, uint32_t frame);
 CUresult spill_device_allow(struct spill_device *dev, uint32_t page, uint32_t count);
+/* DEVICE may reach all of it, too, as it could reach memory of cuMemAlloc. */
+CUresult spill_device_admit(struct spill_device *dev, CUdevice device);
 CUresult spill_device_unmap(struct spill_device *dev, uint32_t page);
 
 static inline CUdeviceptr spill_device_addr(const struct spill_device *dev, uint32_t page)

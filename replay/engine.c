@@ -9,8 +9,6 @@
 #include "profiler/kernels.h"
 #include "profiler/tensormaps.h"
 
-struct spill_engine spill_engine;
-
 /* Is OP what the script expects? The buffers must be the same ones, found in the same order. */
 static bool matches(const struct spill_engine *e, const struct spill_opcall *op,
                     const struct spill_iteration_event *event)
@@ -33,17 +31,17 @@ static bool matches(const struct spill_engine *e, const struct spill_opcall *op,
     return true;
 }
 
-/* The buffer is brought back and stays: it may be reached without any op naming it. */
-static void pin_buffer(struct spill_engine *e, uint32_t slot, enum spill_trace_pin reason)
+CUresult spill_engine_pin(struct spill_engine *e, uint32_t slot, enum spill_trace_pin reason)
 {
     struct spill_buf *buf = &e->dev.buffers.bufs[slot];
     bool planned = e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY;
     if (buf->pin != SPILL_TRACE_UNPINNED && planned)
-        return; /* the plan keeps it resident */
+        return CUDA_SUCCESS; /* the plan keeps it resident */
     if (planned)
         spill_engine_diverge(e, SPILL_REASON_NEW_PIN);
     struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
     struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
+    e->dev.op_number++;
     CUresult result = spill_pager_ensure(&e->dev, &one);
     if (buf->pin == SPILL_TRACE_UNPINNED)
         buf->pin = reason;
@@ -52,31 +50,18 @@ static void pin_buffer(struct spill_engine *e, uint32_t slot, enum spill_trace_p
                        "buffers whose addresses are stored where no op shows them must stay "
                        "resident, and they do not fit the GPU budget: raise SPILLWAY_GPU_MEM "
                        "(--gpu-mem)");
+    return result;
 }
 
 static void pin_stored(void *arg, uint32_t slot)
 {
-    pin_buffer(arg, slot, SPILL_TRACE_PIN_STORED_ADDRESS);
+    (void)spill_engine_pin(arg, slot, SPILL_TRACE_PIN_STORED_ADDRESS);
 }
 
-static void pin_address(CUdeviceptr addr, enum spill_trace_pin reason)
+bool spill_engine_tensor_map(struct spill_engine *e, const void *map, CUdeviceptr addr)
 {
-    struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
-        return;
-    uint32_t slot = spill_bufmap_find(&e->dev.buffers, addr);
-    if (slot == SPILL_NO_BUFFER)
-        return; /* not ours, or in a slab, which never moves */
-    e->dev.op_number++;
-    pin_buffer(e, slot, reason);
-}
-
-static bool tensor_map(const void *map, CUdeviceptr addr)
-{
-    struct spill_engine *e = &spill_engine;
-    uint32_t slot = SPILL_NO_BUFFER, unsettled = spill_tensormaps_unsettled;
-    if (e->state != SPILL_STATE_NEW && e->state != SPILL_STATE_OFF)
-        slot = spill_bufmap_find(&e->dev.buffers, addr);
+    uint32_t slot = spill_bufmap_find(&e->dev.buffers, addr),
+             unsettled = spill_tensormaps_unsettled;
     if (slot == SPILL_NO_BUFFER)
         return true;
     if (!spill_tensormaps_note(map, addr))
@@ -99,7 +84,7 @@ static void pin_touched(struct spill_engine *e, const struct spill_opcall *op)
     if (kernel == NULL || !kernel->held)
         return;
     for (uint32_t i = 0; i < e->touches.count; i++)
-        pin_buffer(e, e->touches.list[i].slot, SPILL_TRACE_PIN_USER);
+        (void)spill_engine_pin(e, e->touches.list[i].slot, SPILL_TRACE_PIN_USER);
 }
 
 static void note_to_host(struct spill_engine *e, CUstream stream)
@@ -109,7 +94,7 @@ static void note_to_host(struct spill_engine *e, CUstream stream)
     e->to_host_stream = stream;
 }
 
-static void pin_sources(struct spill_engine *e, const struct spill_opcall *op)
+void spill_engine_sources(struct spill_engine *e, const struct spill_opcall *op)
 {
     bool all = e->state == SPILL_STATE_OBSERVE &&
                (e->recording || e->dev.paged_out_bytes != e->paged_at_rest);
@@ -143,10 +128,11 @@ static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
     if (result != CUDA_SUCCESS)
         return result;
     if (op->kind == SPILL_OPKIND_ALL) {
-        spill_engine_become_resident(e);
+        spill_engine_become_resident(e, "the program uses CUDA graphs, whose buffers must stay "
+                                        "where they are");
         return CUDA_SUCCESS;
     }
-    if (!e->recording && !e->gave_up && e->config.mode == SPILL_MODE_OFFLOAD &&
+    if (!e->recording && !e->gave_up && e->config->mode == SPILL_MODE_OFFLOAD &&
         e->dev.paged_out_bytes != e->paged_at_rest)
         spill_engine_start_recording(e); /* it fitted, and no longer does */
     e->rec.paged = e->dev.paged_out_bytes + e->dev.paged_in_bytes;
@@ -177,20 +163,17 @@ static void resident_after(struct spill_engine *e, const struct spill_opcall *op
     }
 }
 
-static CUresult op_before(struct spill_opcall *op)
+CUresult spill_engine_before(struct spill_engine *e, struct spill_opcall *op)
 {
-    struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
-        return CUDA_SUCCESS;
     if (e->state == SPILL_STATE_BROKEN)
         return e->broken;
     e->dev.op_number++;
     if (op->host_pending)
         note_to_host(e, op->stream);
-    pin_sources(e, op);
+    spill_engine_sources(e, op);
     if (spill_access_scan(&e->dev.buffers, op, &e->touches) != SPILL_OK)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (op->kind == SPILL_OPKIND_KERNEL && e->config.pin[0] != '\0')
+    if (op->kind == SPILL_OPKIND_KERNEL && e->config->pin[0] != '\0')
         pin_touched(e, op);
     if (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY) {
         const struct spill_iteration_event *event = spill_engine_expected(e);
@@ -243,9 +226,8 @@ static void planned_after(struct spill_engine *e, const struct spill_opcall *op,
     spill_engine_advance(e);
 }
 
-static void op_after(struct spill_opcall *op, CUresult result)
+void spill_engine_after(struct spill_engine *e, const struct spill_opcall *op, CUresult result)
 {
-    struct spill_engine *e = &spill_engine;
     if (e->open_op != SPILL_NO_EVENT &&
         (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY)) {
         planned_after(e, op, result);
@@ -265,123 +247,37 @@ static void op_after(struct spill_opcall *op, CUresult result)
     spill_engine_recorded(e);
 }
 
-static void mark(void)
+void spill_engine_synchronized(struct spill_engine *e, CUstream stream)
 {
-    struct spill_engine *e = &spill_engine;
-    if (spill_engine_watching(e))
-        spill_engine_marked(e);
-}
-
-static void synchronized(CUstream stream)
-{
-    struct spill_engine *e = &spill_engine;
     if (stream == NULL || (stream == e->to_host_stream && !e->to_host_many)) {
         e->to_host_stream = NULL;
         e->to_host_many = false;
     }
 }
 
-static bool managed_device(CUcontext *context, CUdevice *ordinal)
-{
-    const struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
-        return false;
-    *context = e->dev.context;
-    *ordinal = e->dev.ordinal;
-    return true;
-}
-
-/* The view that the budget gives: what is managed counts as asked for, wherever it is. */
-static bool memory_view(size_t *left, size_t *total)
-{
-    const struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
-        return false;
-    uint64_t used = ((e->dev.buffers.live_pages + e->dev.slab_pages) << e->dev.page_shift) +
-                    e->dev.unmanaged_bytes;
-    *total = e->dev.gpu_budget;
-    *left = used < e->dev.gpu_budget ? e->dev.gpu_budget - used : 0;
-    return true;
-}
-
 /* A stream that goes away cannot be waited for any more; the device can. */
-static void stream_end(CUstream stream)
+void spill_engine_stream_end(struct spill_engine *e, CUstream stream)
 {
-    struct spill_engine *e = &spill_engine;
     if (e->to_host_stream == stream)
         e->to_host_many = true;
     spill_freeorder_end(&e->free_order, stream);
     spill_captures_end(&e->captures, stream);
 }
 
-static void save(void)
+CUresult spill_engine_peer(struct spill_engine *e, CUdevice device)
 {
-    struct spill_engine *e = &spill_engine;
-    if (e->state != SPILL_STATE_NEW && e->state != SPILL_STATE_OFF)
-        spill_engine_write_partial_trace(e);
-}
-
-static void context_end(bool gone)
-{
-    struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF)
-        return;
-    e->rec.timing = e->rec.timing && !gone;
-    spill_engine_write_partial_trace(e);
-    /* Streams, events, frames go with the context; nothing of ours may touch them again. */
-    e->state = SPILL_STATE_OFF;
-}
-
-static void finish(bool cuda_used, uint64_t hooked_calls)
-{
-    struct spill_engine *e = &spill_engine;
-    e->rec.timing = false;
-    spill_engine_write_partial_trace(e);
-    spill_account_finish(e, cuda_used, hooked_calls);
-    spill_stats_write(e);
-}
-
-/* As far as it has come. */
-static void report(void)
-{
-    const struct spill_engine *e = &spill_engine;
-    if (e->dev.peak_bytes == 0) {
-        spill_log(SPILL_LOG_INFO, "no memory is managed so far");
-        return;
-    }
-    spill_account_say(e);
-    spill_stats_write(e);
-}
-
-static void in_child(void)
-{
-    spill_engine.state = SPILL_STATE_OFF;
-}
-
-const struct spill_sink *spill_engine_sink(const struct spill_config *config)
-{
-    static const struct spill_sink sink = {
-        .alloc = spill_engine_alloc,
-        .free = spill_engine_free,
-        .unmanaged = spill_engine_unmanaged,
-        .before = op_before,
-        .after = op_after,
-        .synchronized = synchronized,
-        .mark = mark,
-        .find = spill_engine_find,
-        .pin = pin_address,
-        .tensor_map = tensor_map,
-        .device = managed_device,
-        .memory = memory_view,
-        .stream_end = stream_end,
-        .functions_end = spill_kernels_forget,
-        .save = save,
-        .context_end = context_end,
-        .finish = finish,
-        .report = report,
-        .child = in_child,
-    };
-    spill_engine.config = *config;
-    spill_engine.open_op = SPILL_NO_EVENT;
-    return &sink;
+    struct spill_opcall everything = {.kind = SPILL_OPKIND_ALL};
+    if (e->state == SPILL_STATE_BROKEN)
+        return e->broken;
+    if (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY)
+        spill_engine_diverge(e, SPILL_REASON_NEW_PIN);
+    e->dev.op_number++;
+    if (spill_access_scan(&e->dev.buffers, &everything, &e->touches) != SPILL_OK)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = spill_pager_ensure(&e->dev, &e->touches);
+    if (result == CUDA_SUCCESS)
+        result = spill_device_admit(&e->dev, device);
+    if (result == CUDA_SUCCESS)
+        spill_engine_become_resident(e, "another device was given access to this one's memory");
+    return result;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine behind the hooks: observe -> plan -> guarded -> replay, back to observe at the
- * first difference. One engine, one managed device. Shared by engine.c (the program's calls),
- * memory.c (allocations), transitions.c (from state to state), planning.c (traces and plans) and
- * account.c (what the user is told). */
+ * first difference. One engine for each managed device (engines.h); its context is current whenever
+ * one of these functions runs. Shared by engine.c (the program's ops), memory.c (allocations),
+ * transitions.c (from state to state), planning.c (traces and plans) and account.c (what the user
+ * is told). */
 #ifndef SPILL_ENGINE_H
 #define SPILL_ENGINE_H
 
@@ -31,7 +32,7 @@ enum spill_state {
 };
 
 struct spill_engine {
-    struct spill_config config;
+    const struct spill_config *config;
     enum spill_state state;
     struct spill_device dev;
     struct spill_slabs slabs;
@@ -48,7 +49,7 @@ struct spill_engine {
     struct spill_follow follow;
     bool watched_marked; /* the program marked its border */
     struct spill_links links;
-    struct spill_planner planner;
+    struct spill_planner *planner;    /* outlives contexts */
     uint32_t planned_period;          /* of the iteration the planner works on */
     uint64_t planned_sum, script_sum; /* spill_border_sum of that iteration, of the active plan's */
     uint32_t planned_at;              /* record count at its border */
@@ -64,6 +65,8 @@ struct spill_engine {
     uint32_t open_op;         /* script op between before and after, SPILL_NO_EVENT: none */
     bool shadowed;            /* the script was left; OBSERVE watches for it to come again */
     bool shadow_hit;          /* the op between before and after is the one the script expects */
+    bool booted;              /* at least once */
+    bool numbered; /* another device was managed before: this one is told apart in what is said */
     CUresult broken;
     CUstream to_host_stream; /* the program's unfinished copies to host memory; NULL: none */
     bool to_host_many;       /* on several streams */
@@ -71,7 +74,20 @@ struct spill_engine {
     struct spill_account account;
 };
 
-extern struct spill_engine spill_engine;
+/* engine.c */
+CUresult spill_engine_before(struct spill_engine *e, struct spill_opcall *op);
+void spill_engine_after(struct spill_engine *e, const struct spill_opcall *op, CUresult result);
+/* The buffer is brought back and stays: it may be reached without any op of this device naming it.
+ * On failure it is not all there, and must not be reached. */
+CUresult spill_engine_pin(struct spill_engine *e, uint32_t slot, enum spill_trace_pin reason);
+/* MAP, a CUtensorMap, was encoded for the tensor at ADDR. False: it cannot be remembered. */
+bool spill_engine_tensor_map(struct spill_engine *e, const void *map, CUdeviceptr addr);
+/* E's buffers whose addresses stand in what OP copies to a device, this or another, are pinned. */
+void spill_engine_sources(struct spill_engine *e, const struct spill_opcall *op);
+void spill_engine_synchronized(struct spill_engine *e, CUstream stream);
+void spill_engine_stream_end(struct spill_engine *e, CUstream stream);
+/* All of its memory may be reached by DEVICE from now on, by ops that E does not see: it stays. */
+CUresult spill_engine_peer(struct spill_engine *e, CUdevice device);
 
 /* What happens now goes into the log. */
 static inline bool spill_engine_watching(const struct spill_engine *e)
@@ -81,13 +97,16 @@ static inline bool spill_engine_watching(const struct spill_engine *e)
 }
 
 /* memory.c */
-enum spill_handled spill_engine_alloc(CUdeviceptr *addr, size_t bytes, CUresult *result);
-enum spill_handled spill_engine_free(CUdeviceptr addr, CUresult *result);
-void spill_engine_unmanaged(int64_t bytes);
-bool spill_engine_find(CUdeviceptr addr, struct spill_found *found);
+CUresult spill_engine_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *addr);
+CUresult spill_engine_free(struct spill_engine *e, CUdeviceptr addr);
+void spill_engine_unmanaged(struct spill_engine *e, int64_t bytes);
+bool spill_engine_find(const struct spill_engine *e, CUdeviceptr addr, struct spill_found *found);
 
 /* transitions.c */
+/* Manages the device of the current context, if it can be; OFF otherwise. */
 bool spill_engine_boot(struct spill_engine *e);
+/* Its context ends, or is GONE: gives everything back and is NEW again; the account goes on. */
+void spill_engine_end(struct spill_engine *e, bool gone);
 /* The event that happens now, if the script expects it at the cursor; NULL otherwise. */
 const struct spill_iteration_event *spill_engine_expected(const struct spill_engine *e);
 /* The script's event at the cursor happened; at its end the border is crossed. */
@@ -101,7 +120,8 @@ bool spill_engine_shadow_ready(const struct spill_engine *e);
 void spill_engine_shadow_restart(struct spill_engine *e);
 void spill_engine_shadow_hit(struct spill_engine *e);
 void spill_engine_start_recording(struct spill_engine *e);
-void spill_engine_become_resident(struct spill_engine *e);
+/* For good. WHY is said. */
+void spill_engine_become_resident(struct spill_engine *e, const char *why);
 void spill_engine_break(struct spill_engine *e, CUresult result);
 /* Puts SCRIPT in force at this border; takes it over. */
 void spill_engine_adopt(struct spill_engine *e, struct spill_script *script);
@@ -123,10 +143,5 @@ void spill_account_started(const struct spill_engine *e);
 void spill_account_border(struct spill_engine *e, CUstream stream);
 /* What became of the device, in one line: at exit, or as far as it has come. */
 void spill_account_say(const struct spill_engine *e);
-void spill_account_finish(const struct spill_engine *e, bool cuda_used, uint64_t hooked_calls);
-
-/* stats.c */
-/* Writes SPILLWAY_STATS, if it is set; replaces what was written before. */
-void spill_stats_write(const struct spill_engine *e);
 
 #endif

@@ -196,3 +196,18 @@ void spill_hostpool_keep(struct spill_hostpool *pool, const char *page)
 {
     pool->taken[spill_hostpool_index(pool, page)] = 1;
 }
+
+void spill_hostpool_end(struct spill_hostpool *pool)
+{
+    while (pool->part_count > 0)
+        unpin_last(pool);
+    if (pool->base != NULL)
+        munmap(pool->base, pool->room);
+    spill_heap_free(pool->taken, pool->taken_cap * sizeof(*pool->taken));
+    spill_heap_free(pool->parts, pool->part_cap * sizeof(*pool->parts));
+    pool->base = NULL;
+    pool->taken = NULL;
+    pool->parts = NULL;
+    pool->taken_cap = pool->part_cap = pool->room = pool->pinned = 0;
+    pool->page_count = pool->part_count = pool->lowest = 0;
+}

@@ -34,6 +34,9 @@ void spill_hostpool_boot(struct spill_hostpool *pool, uint64_t limit, size_t pag
 char *spill_hostpool_take(struct spill_hostpool *pool);
 void spill_hostpool_give(struct spill_hostpool *pool, char *page);
 
+/* Gives everything back, whatever is in it. */
+void spill_hostpool_end(struct spill_hostpool *pool);
+
 /* Gives the last pages back to the system as far as none is in use. May wait for the device. */
 void spill_hostpool_trim(struct spill_hostpool *pool);
 

@@ -4,7 +4,7 @@
 #include "preload/base/size.h"
 #include "preload/base/trace.h"
 #include "profiler/stack.h"
-#include "replay/engine.h"
+#include "replay/engines.h"
 
 static bool planned(const struct spill_engine *e)
 {
@@ -126,25 +126,11 @@ static CUresult large_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *a
     return result;
 }
 
-enum spill_handled spill_engine_alloc(CUdeviceptr *addr, size_t bytes, CUresult *result)
+CUresult spill_engine_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *addr)
 {
-    struct spill_engine *e = &spill_engine;
-    CUcontext context = NULL;
-    if (bytes == 0 || e->state == SPILL_STATE_OFF || spill_stack_held())
-        return SPILL_NOT_OURS;
-    if (e->state == SPILL_STATE_NEW && !spill_engine_boot(e))
-        return SPILL_NOT_OURS;
-    if (e->state == SPILL_STATE_BROKEN) {
-        *result = e->broken;
-        return SPILL_HANDLED;
-    }
-    if (SPILL_CU(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context != e->dev.context) {
-        spill_log_once(SPILL_LOG_WARN,
-                       "memory of a second device or context is not managed; passing it through");
-        return SPILL_NOT_OURS;
-    }
-    *result = bytes < e->dev.page_bytes ? small_alloc(e, bytes, addr) : large_alloc(e, bytes, addr);
-    return SPILL_HANDLED;
+    if (e->state == SPILL_STATE_BROKEN)
+        return e->broken;
+    return bytes < e->dev.page_bytes ? small_alloc(e, bytes, addr) : large_alloc(e, bytes, addr);
 }
 
 /* A free waits, as the program expects of it. While a plan runs, the streams wait for each other
@@ -201,35 +187,28 @@ static void large_free(struct spill_engine *e, uint32_t slot)
         spill_engine_recorded(e);
 }
 
-enum spill_handled spill_engine_free(CUdeviceptr addr, CUresult *result)
+CUresult spill_engine_free(struct spill_engine *e, CUdeviceptr addr)
 {
-    struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_NEW || addr < e->dev.buffers.base || addr >= e->dev.buffers.end ||
-        e->dev.buffers.base == 0)
-        return SPILL_NOT_OURS;
-    if (e->state == SPILL_STATE_OFF) { /* its context is gone, and the memory with it */
-        *result = CUDA_SUCCESS;
-        return SPILL_HANDLED;
-    }
-    *result = wait_as_free_does(e);
-    if (*result != CUDA_SUCCESS)
-        return SPILL_HANDLED;
     uint32_t slot = spill_bufmap_at(&e->dev.buffers, addr);
+    CUresult result = wait_as_free_does(e);
+    /* Other devices may still be at work on it, which this one's order says nothing of. */
+    if (result == CUDA_SUCCESS && slot != SPILL_NO_BUFFER &&
+        e->dev.buffers.bufs[slot].pin == SPILL_TRACE_PIN_EXPORTED)
+        result = spill_engines_drain();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (slot != SPILL_NO_BUFFER)
         large_free(e, slot);
     else if (!spill_slab_free(&e->slabs, &e->dev, addr))
-        *result = CUDA_ERROR_INVALID_VALUE;
-    return SPILL_HANDLED;
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
 }
 
-void spill_engine_unmanaged(int64_t bytes)
+void spill_engine_unmanaged(struct spill_engine *e, int64_t bytes)
 {
-    struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_OFF)
-        return;
     uint64_t total = e->dev.unmanaged_bytes + (uint64_t)bytes;
     e->dev.unmanaged_bytes = bytes < 0 && total > e->dev.unmanaged_bytes ? 0 : total;
-    if (e->state == SPILL_STATE_NEW || e->dev.frame_count <= spill_device_frame_limit(&e->dev))
+    if (!spill_engines_managed(e) || e->dev.frame_count <= spill_device_frame_limit(&e->dev))
         return;
     if (planned(e))
         spill_engine_diverge(e, SPILL_REASON_MEMORY);
@@ -238,12 +217,8 @@ void spill_engine_unmanaged(int64_t bytes)
         spill_log_once(SPILL_LOG_WARN, "memory that is not managed exceeds the GPU budget");
 }
 
-bool spill_engine_find(CUdeviceptr addr, struct spill_found *found)
+bool spill_engine_find(const struct spill_engine *e, CUdeviceptr addr, struct spill_found *found)
 {
-    const struct spill_engine *e = &spill_engine;
-    if (e->state == SPILL_STATE_NEW || e->state == SPILL_STATE_OFF || addr < e->dev.buffers.base ||
-        addr >= e->dev.buffers.end)
-        return false;
     uint32_t slot = spill_bufmap_find(&e->dev.buffers, addr);
     found->serial = 0;
     if (slot == SPILL_NO_BUFFER)
@@ -251,6 +226,7 @@ bool spill_engine_find(CUdeviceptr addr, struct spill_found *found)
     const struct spill_buf *buf = &e->dev.buffers.bufs[slot];
     if (addr >= buf->addr + buf->bytes)
         return false;
-    *found = (struct spill_found){buf->addr, buf->bytes, buf->serial + 1};
+    *found =
+        (struct spill_found){.base = buf->addr, .bytes = buf->bytes, .serial = buf->serial + 1};
     return true;
 }

@@ -102,8 +102,9 @@ static CUresult make_room(struct spill_device *dev, uint32_t want)
             return result;
         if (!drained) /* before anything is evicted: what may be reached unseen? */
             result = spill_contents_scan_slabs(dev);
-        if (result == CUDA_SUCCESS && dev->paged_out_bytes == 0)
+        if (result == CUDA_SUCCESS && !dev->searched)
             result = spill_contents_scan_buffers(dev, SPILL_CONTENTS_LIMIT);
+        dev->searched = true;
         if (result != CUDA_SUCCESS)
             return result;
         spill_contents_keep_unsettled(dev);

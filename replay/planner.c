@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/planner.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -72,43 +73,71 @@ static bool try_plan(struct spill_planner *planner, struct spill_problem *proble
     return planner->status == SPILL_ERR_INFEASIBLE;
 }
 
-static void *plan(void *argument)
+static void plan(struct spill_planner *planner)
 {
-    struct spill_planner *planner = argument;
     struct spill_problem problem;
     uint64_t host = planner->host_budget;
     planner->script = NULL;
     planner->status =
         spill_fromtrace(&planner->it.trace, planner->gpu_budget, planner->host_budget, &problem);
     if (planner->status != SPILL_OK)
-        return NULL;
+        return;
     for (int tries = 0; tries < PACK_TRIES && try_plan(planner, &problem, host); tries++)
         host -= host / 8;
     spill_fromtrace_free(&problem);
+}
+
+static void *work(void *argument)
+{
+    struct spill_planner *planner = argument;
+    for (;;) {
+        while (sem_wait(&planner->asked) != 0)
+            ; /* EINTR: a debugger */
+        plan(planner);
+        (void)sem_post(&planner->answered);
+    }
     return NULL;
+}
+
+void spill_planner_boot(struct spill_planner *planner)
+{
+    sigset_t all, before;
+    if (planner->started || sem_init(&planner->asked, 0, 0) != 0 ||
+        sem_init(&planner->answered, 0, 0) != 0)
+        return;
+    /* The program's signal handlers must never run on a thread it does not know of. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    planner->started = pthread_create(&planner->thread, NULL, work, planner) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (planner->started)
+        (void)pthread_detach(planner->thread);
 }
 
 enum spill_status spill_planner_start(struct spill_planner *planner, struct spill_iteration *it,
                                       uint64_t gpu_budget, uint64_t host_budget, const char *method)
 {
-    sigset_t all, before;
-    memset(planner, 0, sizeof(*planner));
+    if (!planner->started) {
+        spill_iteration_free(it);
+        return SPILL_ERR_NOMEM;
+    }
     planner->it = *it;
     memset(it, 0, sizeof(*it));
     planner->gpu_budget = gpu_budget;
     planner->host_budget = host_budget;
     planner->method = method[0] == '\0' ? NULL : method;
-    /* The program's signal handlers must never run on a thread it does not know of. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&planner->thread, NULL, plan, planner);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed != 0) {
-        spill_iteration_free(&planner->it);
-        return SPILL_ERR_NOMEM;
-    }
+    memset(&planner->outcome, 0, sizeof(planner->outcome));
+    memset(&planner->obstacle, 0, sizeof(planner->obstacle));
     planner->running = true;
+    (void)sem_post(&planner->asked);
     return SPILL_OK;
+}
+
+static void answered(struct spill_planner *planner)
+{
+    planner->running = false;
+    if (planner->script == NULL)
+        spill_iteration_free(&planner->it);
 }
 
 bool spill_planner_join(struct spill_planner *planner, uint64_t wait_ms)
@@ -123,10 +152,20 @@ bool spill_planner_join(struct spill_planner *planner, uint64_t wait_ms)
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
     }
-    if (pthread_timedjoin_np(planner->thread, NULL, &until) != 0)
-        return false;
-    planner->running = false;
-    if (planner->script == NULL)
-        spill_iteration_free(&planner->it);
+    while (sem_timedwait(&planner->answered, &until) != 0)
+        if (errno != EINTR)
+            return false;
+    answered(planner);
     return true;
+}
+
+void spill_planner_cancel(struct spill_planner *planner)
+{
+    if (!planner->running)
+        return;
+    while (sem_wait(&planner->answered) != 0)
+        ;
+    answered(planner);
+    spill_script_free(planner->script);
+    planner->script = NULL;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "preload/base/fmt.h"
 #include "preload/base/log.h"
 #include "preload/base/outname.h"
 #include "preload/base/size.h"
@@ -32,11 +33,26 @@ static void describe(struct spill_engine *e, struct spill_iteration *it)
     trace->program = spill_iteration_name(it, program_invocation_name);
 }
 
+/* A further device's trace has its number before the last dot: x.trace, x.gpu1.trace. */
+static const char *number_name(const struct spill_engine *e, const char *name, char *out,
+                               size_t cap)
+{
+    const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
+    size_t stem =
+        dot != NULL && (slash == NULL || dot > slash) ? (size_t)(dot - name) : strlen(name);
+    spill_fmt(out, stem + 1 < cap ? stem + 1 : cap, "%s", name);
+    size_t n = strlen(out);
+    spill_fmt(out + n, cap - n, ".gpu%d%s", (int)e->dev.ordinal, name + stem);
+    return out;
+}
+
 static void write_trace(struct spill_engine *e, const struct spill_trace *trace)
 {
-    char path[1024];
-    const char *pattern = e->config.output[0] != '\0' ? e->config.output : "spillway.%p.trace";
+    char path[1024], numbered[1024];
+    const char *pattern = e->config->output[0] != '\0' ? e->config->output : "spillway.%p.trace";
     e->trace_written = true;
+    if (e->numbered)
+        pattern = number_name(e, pattern, numbered, sizeof(numbered));
     if (!spill_outname_expand_ranked(pattern, (int)getpid(), path, sizeof(path)))
         spill_log(SPILL_LOG_ERROR, "no trace: the name %s becomes too long", pattern);
     else if (spill_tracefile_write(path, trace) != SPILL_OK)
@@ -46,7 +62,7 @@ static void write_trace(struct spill_engine *e, const struct spill_trace *trace)
 static bool trace_wanted(const struct spill_engine *e)
 {
     return !e->trace_written &&
-           (e->config.mode == SPILL_MODE_PROFILE || e->config.output[0] != '\0');
+           (e->config->mode == SPILL_MODE_PROFILE || e->config->output[0] != '\0');
 }
 
 /* Profiling: what was learnt since the trace was written. */
@@ -72,11 +88,11 @@ void spill_engine_write_partial_trace(struct spill_engine *e)
     describe(e, &it);
     write_trace(e, &it.trace);
     spill_iteration_free(&it);
-    if (e->config.iteration[0] != '\0' && e->rec.mark_total == 0)
+    if (e->config->iteration[0] != '\0' && e->rec.mark_total == 0)
         spill_log(SPILL_LOG_WARN,
                   "nothing marked an iteration as SPILLWAY_ITERATION=%s says: the trace holds the "
                   "whole run",
-                  e->config.iteration);
+                  e->config->iteration);
     else
         spill_log(SPILL_LOG_WARN,
                   "no repeating iteration was found: the trace holds the whole run");
@@ -142,7 +158,7 @@ static void watch(struct spill_engine *e, uint32_t period, bool marked)
 static void start_planning(struct spill_engine *e, uint32_t period)
 {
     struct spill_iteration it;
-    if (strcmp(e->config.method, "page") == 0 && !trace_wanted(e)) {
+    if (strcmp(e->config->method, "page") == 0 && !trace_wanted(e)) {
         spill_engine_give_up(e);
         return;
     }
@@ -152,13 +168,13 @@ static void start_planning(struct spill_engine *e, uint32_t period)
         write_trace(e, &it.trace);
     uint32_t limit = spill_device_frame_limit(&e->dev);
     uint64_t frames = limit > e->dev.slab_pages ? limit - e->dev.slab_pages : 0;
-    (void)spill_planner_start(&e->planner, &it, frames << e->dev.page_shift,
-                              spill_hostpool_plannable(&e->dev.host), e->config.method);
+    (void)spill_planner_start(e->planner, &it, frames << e->dev.page_shift,
+                              spill_hostpool_plannable(&e->dev.host), e->config->method);
 }
 
 static void say_no_plan(const struct spill_engine *e)
 {
-    const struct spill_planner *planner = &e->planner;
+    const struct spill_planner *planner = e->planner;
     char size[32];
     uint64_t slabs = (uint64_t)e->dev.slab_pages << e->dev.page_shift;
     if (planner->status == SPILL_ERR_INFEASIBLE &&
@@ -200,7 +216,7 @@ static bool find_border(const struct spill_engine *e, struct spill_script *s)
 /* The planner has answered. */
 static void take_plan(struct spill_engine *e, bool border)
 {
-    struct spill_planner *planner = &e->planner;
+    struct spill_planner *planner = e->planner;
     if (planner->status == SPILL_OK && planner->script == NULL) {
         e->recording = e->rec.timing = false; /* it all fits: nothing to learn, nothing to move */
         e->paged_at_rest = e->dev.paged_out_bytes;
@@ -217,13 +233,13 @@ static void take_plan(struct spill_engine *e, bool border)
 /* Here the last PERIOD records end an iteration that repeats. */
 static void at_repetition(struct spill_engine *e, uint32_t period, bool marked)
 {
-    if (e->config.mode == SPILL_MODE_PROFILE) {
+    if (e->config->mode == SPILL_MODE_PROFILE) {
         watch(e, period, marked);
         return;
     }
-    if (!e->planner.running)
+    if (!e->planner->running)
         start_planning(e, period);
-    if (!e->planner.running)
+    if (!e->planner->running)
         return;
     /* Adopt only at the same place of the iteration at which the plan begins. */
     bool border = period == e->planned_period && e->rec.record_count >= e->planned_at &&
@@ -231,7 +247,7 @@ static void at_repetition(struct spill_engine *e, uint32_t period, bool marked)
     if (!border && period == e->planned_period)
         return;
     uint64_t start = spill_account_clock();
-    bool ready = spill_planner_join(&e->planner, border ? e->config.plan_wait : 0);
+    bool ready = spill_planner_join(e->planner, border ? e->config->plan_wait : 0);
     spill_account_held(&e->account, SPILL_STALL_PLANNING, start);
     if (ready)
         take_plan(e, border);

@@ -156,3 +156,14 @@ bool spill_slab_find(const struct spill_slabs *slabs, const struct spill_device 
         }
     return false;
 }
+
+void spill_slab_end(struct spill_slabs *slabs, const struct spill_device *dev)
+{
+    uint32_t units = page_units(dev);
+    for (uint32_t i = 0; i < slabs->count; i++) {
+        spill_heap_free(slabs->list[i].run, units * sizeof(*slabs->list[i].run));
+        spill_heap_free(slabs->list[i].asked, units * sizeof(*slabs->list[i].asked));
+    }
+    spill_heap_free(slabs->list, slabs->cap * sizeof(*slabs->list));
+    memset(slabs, 0, sizeof(*slabs));
+}

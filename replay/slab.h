@@ -27,6 +27,8 @@ struct spill_slabs {
     uint32_t count;
 };
 
+/* Forgets all of them. */
+void spill_slab_end(struct spill_slabs *slabs, const struct spill_device *dev);
 /* CUDA_ERROR_OUT_OF_MEMORY when no page can be had for it. */
 CUresult spill_slab_alloc(struct spill_slabs *slabs, struct spill_device *dev, uint64_t bytes,
                           CUdeviceptr *addr);

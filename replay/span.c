@@ -11,6 +11,12 @@ enum spill_status spill_span_boot(struct spill_span *ranges, uint32_t pages)
     return spill_span_give(ranges, 0, pages);
 }
 
+void spill_span_end(struct spill_span *ranges)
+{
+    spill_heap_free(ranges->free, ranges->cap * sizeof(*ranges->free));
+    memset(ranges, 0, sizeof(*ranges));
+}
+
 uint32_t spill_span_take(struct spill_span *ranges, uint32_t count)
 {
     for (uint32_t i = 0; i < ranges->free_count; i++) {

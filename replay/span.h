@@ -23,6 +23,7 @@ struct spill_span {
 #define SPILL_NO_PAGE UINT32_MAX
 
 enum spill_status spill_span_boot(struct spill_span *ranges, uint32_t pages);
+void spill_span_end(struct spill_span *ranges);
 /* First page of a range of COUNT pages, SPILL_NO_PAGE when the span is full. */
 uint32_t spill_span_take(struct spill_span *ranges, uint32_t count);
 enum spill_status spill_span_give(struct spill_span *ranges, uint32_t first, uint32_t count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statistics file: profiler/FORMAT.md says what stands in it. Runs at exit and on request, in
- * the host process: no malloc, no stdio. */
+/* Runs at exit and on request, in the host process: no malloc, no stdio. */
+#include "replay/stats.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 #include "preload/base/fmt.h"
 #include "preload/base/log.h"
 #include "preload/base/outname.h"
-#include "replay/engine.h"
+#include "replay/engines.h"
 
 struct writer {
     int fd;
@@ -155,7 +156,7 @@ static void put_device(struct writer *w, const struct spill_engine *e)
     close_in(w, '}');
 }
 
-static void put_all(struct writer *w, const struct spill_engine *e)
+static void put_all(struct writer *w)
 {
     put(w, "{");
     w->first = true;
@@ -164,22 +165,23 @@ static void put_all(struct writer *w, const struct spill_engine *e)
     number(w, "pid", (uint64_t)getpid());
     text(w, "program", program_invocation_name);
     open_in(w, "devices", '[');
-    if (e->dev.peak_bytes != 0)
-        put_device(w, e);
+    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+        if (spill_engines[i].dev.peak_bytes != 0)
+            put_device(w, &spill_engines[i]);
     close_in(w, ']');
     put(w, "}\n");
     flush(w);
 }
 
-void spill_stats_write(const struct spill_engine *e)
+void spill_stats_write(const struct spill_config *config)
 {
     char path[1024], temporary[1024 + 8];
     struct writer w = {.fd = -1};
-    if (e->config.stats[0] == '\0')
+    if (config->stats[0] == '\0')
         return;
-    if (!spill_outname_expand_ranked(e->config.stats, (int)getpid(), path, sizeof(path))) {
+    if (!spill_outname_expand_ranked(config->stats, (int)getpid(), path, sizeof(path))) {
         spill_log_once(SPILL_LOG_ERROR, "no statistics: the name %s becomes too long",
-                       e->config.stats);
+                       config->stats);
         return;
     }
     spill_fmt(temporary, sizeof(temporary), "%s.tmp", path);
@@ -189,7 +191,7 @@ void spill_stats_write(const struct spill_engine *e)
                        strerror(errno));
         return;
     }
-    put_all(&w, e);
+    put_all(&w);
     if (close(w.fd) != 0 || w.failed || rename(temporary, path) != 0)
         spill_log_once(SPILL_LOG_ERROR, "cannot write the statistics %s: %s", path,
                        strerror(errno));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From state to state. Everything here may wait for the device: it happens at starts, borders and
  * divergences, never on the planned path. */
+#include "preload/base/heap.h"
 #include "preload/base/log.h"
 #include "replay/engine.h"
 
@@ -10,10 +11,14 @@
 
 bool spill_engine_boot(struct spill_engine *e)
 {
-    if (spill_driver_complete() && spill_device_boot(&e->dev, &e->config) == SPILL_OK) {
+    if (e->planner == NULL)
+        e->planner = spill_heap_alloc(sizeof(*e->planner));
+    if (e->planner != NULL && spill_device_boot(&e->dev, e->config) == SPILL_OK) {
+        spill_planner_boot(e->planner);
+        e->open_op = SPILL_NO_EVENT;
         e->state = SPILL_STATE_OBSERVE;
-        e->rec.bytes_max = e->config.profile_mem;
-        e->rec.marks_only = e->config.iteration[0] != '\0';
+        e->rec.bytes_max = e->config->profile_mem;
+        e->rec.marks_only = e->config->iteration[0] != '\0';
         spill_engine_start_recording(e);
         return true;
     }
@@ -21,6 +26,36 @@ bool spill_engine_boot(struct spill_engine *e)
                    "this device's memory is not managed; passing everything through");
     e->state = SPILL_STATE_OFF;
     return false;
+}
+
+void spill_engine_end(struct spill_engine *e, bool gone)
+{
+    e->rec.timing = e->rec.timing && !gone;
+    spill_engine_write_partial_trace(e);
+    spill_planner_cancel(e->planner);
+    if (!gone)
+        (void)SPILL_CU(cuCtxSynchronize)();
+    for (uint32_t p = 0; p < e->dev.page_total; p++)
+        e->dev.pages[p].where = SPILL_NOWHERE; /* nothing is worth keeping */
+    spill_perform_drop(&e->perform, &e->dev);
+    spill_follow_end(&e->follow);
+    spill_recorder_end(&e->rec);
+    spill_slab_end(&e->slabs, &e->dev);
+    spill_device_end(&e->dev);
+    const struct spill_engine before = *e;
+    *e = (struct spill_engine){.config = before.config,
+                               .booted = before.booted,
+                               .numbered = before.numbered,
+                               .dev = before.dev,
+                               .account = before.account,
+                               .touches = before.touches,
+                               .planner = before.planner,
+                               .links = before.links,
+                               .trace_written = before.trace_written,
+                               .watched = before.watched,
+                               .watched_marked = before.watched_marked};
+    e->account.border_events_made = false;
+    e->account.borders = 0;
 }
 
 void spill_engine_start_recording(struct spill_engine *e)
@@ -76,7 +111,7 @@ void spill_engine_adopt(struct spill_engine *e, struct spill_script *script)
     uint64_t start = spill_account_clock();
     if (e->perform.script != NULL)
         spill_perform_drop(&e->perform, &e->dev);
-    enum spill_status status = spill_perform_place(&e->perform, &e->dev, script, e->config.verify);
+    enum spill_status status = spill_perform_place(&e->perform, &e->dev, script, e->config->verify);
     if (status != SPILL_OK && script->slab_bytes > spill_hostpool_plannable(&e->dev.host)) {
         spill_script_free(script); /* a smaller one will be made for what can be pinned */
         return;
@@ -167,18 +202,15 @@ void spill_engine_break(struct spill_engine *e, CUresult result)
     e->broken = result;
 }
 
-void spill_engine_become_resident(struct spill_engine *e)
+void spill_engine_become_resident(struct spill_engine *e, const char *why)
 {
-    spill_log_once(
-        SPILL_LOG_WARN,
-        "the program uses CUDA graphs, whose buffers must stay where they are: everything "
-        "stays resident from here on");
+    spill_log_once(SPILL_LOG_WARN, "%s: everything stays resident from here on", why);
     e->state = SPILL_STATE_RESIDENT;
     e->dev.hold_all = true;
     e->shadowed = false;
     /* A profile goes on, but for what is captured. */
     e->paused = true;
-    if (e->config.mode != SPILL_MODE_PROFILE || SPILL_CU(cuStreamIsCapturing) == NULL)
+    if (e->config->mode != SPILL_MODE_PROFILE || SPILL_CU(cuStreamIsCapturing) == NULL)
         e->recording = e->rec.timing = false;
 }
 

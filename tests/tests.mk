@@ -26,7 +26,10 @@ $(unit_bin): $(O)/%: $(O)/obj/%.o $(O)/libspilltest.a
 $(cu_bin): $(O)/%: %.cu $(O)/simgpu/simcc $(O)/simgpu/devrt.o | simgpu
 	@mkdir -p $(@D)
 	$(call say,SIMCC,$@)
-	$(Q)$(SIMCC) -O2 -o $@ $<
+	$(Q)$(SIMCC) -O2 $(SIMCC_DRIVER) -o $@ $<
+
+# Programs that call the driver themselves.
+$(O)/tests/victims/multi_device: SIMCC_DRIVER = -isystem$(CUDA_INCLUDE) -lcuda
 
 -include $(patsubst %.c,$(O)/obj/%.d,$(unit_src))
 

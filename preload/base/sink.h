@@ -63,6 +63,8 @@ struct spill_found {
     CUdeviceptr base;
     size_t bytes;
     uint64_t serial; /* of this allocation, never given again; 0: its memory never moves */
+    CUcontext context;
+    CUdevice device;
 };
 
 struct spill_sink {
@@ -70,8 +72,8 @@ struct spill_sink {
      * call. */
     enum spill_handled (*alloc)(CUdeviceptr *addr, size_t bytes, CUresult *result);
     enum spill_handled (*free)(CUdeviceptr addr, CUresult *result);
-    /* An allocation that stays unmanaged was made (bytes > 0) or given back (bytes < 0). */
-    void (*unmanaged)(int64_t bytes);
+    /* An allocation of DEVICE that stays unmanaged was made (bytes > 0) or given back (< 0). */
+    void (*unmanaged)(CUdevice device, int64_t bytes);
     /* Around every op. before's result other than CUDA_SUCCESS is given to the program and the real
      * call is not made. */
     CUresult (*before)(struct spill_opcall *op);
@@ -88,18 +90,25 @@ struct spill_sink {
     /* The program encoded MAP, a CUtensorMap, for the tensor at ADDR. False: its use will not be
      * seen. */
     bool (*tensor_map)(const void *map, CUdeviceptr addr);
-    /* Whose memory is managed; false: nobody's yet, or no longer. */
-    bool (*device)(CUcontext *context, CUdevice *ordinal);
-    /* What the program may occupy and how much of it is left; false: ask the driver. */
+    /* Is memory of CONTEXT managed? */
+    bool (*context_managed)(CUcontext context);
+    /* What the program may occupy of the current device and how much of it is left; false: ask the
+     * driver. */
     bool (*memory)(size_t *left, size_t *total);
     /* STREAM is about to be destroyed; what was put into it goes on. */
     void (*stream_end)(CUstream stream);
     /* Functions went away; another may be given the same handle. */
     void (*functions_end)(void);
-    /* The managed context may end: what needs the driver to be written is written now. */
-    void (*save)(void);
-    /* The managed context is about to go away, or is GONE, with all that is in it. */
-    void (*context_end)(bool gone);
+    /* A managed context may end: what needs the driver to be written is written now. */
+    void (*save)(CUcontext context);
+    /* There is a context more than there was. */
+    void (*context_made)(void);
+    /* A managed context is about to go away, or is GONE, with all that is in it. Returns its
+     * device; -1: it was not managed. */
+    CUdevice (*context_end)(CUcontext context, bool gone);
+    /* The current context asks for access to all memory of OWNER. A result other than CUDA_SUCCESS
+     * is given to the program, and the real call is not made. */
+    CUresult (*peer)(CUcontext owner);
     /* Process exit: last line, files. No driver call is possible any more. */
     void (*finish)(bool cuda_used, uint64_t hooked_calls);
     /* The user asks how it goes: the last line and the statistics as of now. */

@@ -61,6 +61,18 @@ CUresult cuCtxGetDevice(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
+CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    (void)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    *context = (CUcontext)&a_context;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuCtxSynchronize(void)
 {
     return CUDA_SUCCESS;

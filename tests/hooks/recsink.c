@@ -23,8 +23,9 @@ static enum spill_handled on_free(CUdeviceptr addr, CUresult *result)
     return SPILL_NOT_OURS;
 }
 
-static void on_unmanaged(int64_t bytes)
+static void on_unmanaged(CUdevice device, int64_t bytes)
 {
+    (void)device;
     recsink_counts.unmanaged += bytes;
 }
 
@@ -67,7 +68,8 @@ static void on_stream(CUstream stream)
 static bool on_find(CUdeviceptr addr, struct spill_found *found)
 {
     recsink_counts.others++;
-    *found = (struct spill_found){recsink_counts.managed_base, recsink_counts.managed_bytes, 1};
+    *found = (struct spill_found){
+        .base = recsink_counts.managed_base, .bytes = recsink_counts.managed_bytes, .serial = 1};
     return addr >= found->base && addr < found->base + found->bytes;
 }
 
@@ -87,11 +89,10 @@ static bool on_tensor_map(const void *map, CUdeviceptr addr)
     return false;
 }
 
-static bool on_device(CUcontext *context, CUdevice *ordinal)
+static bool on_context_managed(CUcontext context)
 {
+    (void)context;
     recsink_counts.others++;
-    *context = NULL;
-    *ordinal = 0;
     return false;
 }
 
@@ -107,13 +108,27 @@ static void on_functions_end(void)
     recsink_counts.others++;
 }
 
-static void on_save(void)
+static void on_save(CUcontext context)
 {
+    (void)context;
 }
 
-static void on_context_end(bool gone)
+static void on_context_made(void)
 {
-    (void)gone;
+    recsink_counts.others++;
+}
+
+static CUdevice on_context_end(CUcontext context, bool gone)
+{
+    (void)context, (void)gone;
+    return -1;
+}
+
+static CUresult on_peer(CUcontext owner)
+{
+    (void)owner;
+    recsink_counts.others++;
+    return CUDA_SUCCESS;
 }
 
 static void on_finish(bool cuda_used, uint64_t hooked_calls)
@@ -137,12 +152,14 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config)
         .find = on_find,
         .pin = on_pin,
         .tensor_map = on_tensor_map,
-        .device = on_device,
+        .context_managed = on_context_managed,
         .memory = on_memory,
         .stream_end = on_stream,
         .functions_end = on_functions_end,
         .save = on_save,
+        .context_made = on_context_made,
         .context_end = on_context_end,
+        .peer = on_peer,
         .finish = on_finish,
         .child = on_child,
     };

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/engines.h"
+
+#include "preload/base/log.h"
+
+struct spill_engine spill_engines[SPILL_ENGINES];
+struct spill_engine *spill_engines_one;
+
+static bool more; /* there is a second device, or was a second context */
+
+/* Contexts of streams that were met: a copy may be put into a stream of another context than the
+ * current one. By a hash of the handle; the later one wins. */
+#define STREAMS 64
+static struct {
+    CUstream stream;
+    CUcontext context;
+} streams[STREAMS];
+
+/* What peers were given before there was an engine. */
+static struct {
+    CUcontext owner;
+    CUdevice device;
+} grants[SPILL_ENGINES * SPILL_ENGINES];
+static unsigned grant_count;
+
+struct spill_engine *spill_engines_owner(CUcontext context)
+{
+    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+        if (spill_engines_managed(&spill_engines[i]) && spill_engines[i].dev.context == context)
+            return &spill_engines[i];
+    return NULL;
+}
+
+struct spill_engine *spill_engines_current(void)
+{
+    CUcontext context = NULL;
+    if (SPILL_CU(cuCtxGetCurrent) == NULL || SPILL_CU(cuCtxGetCurrent)(&context) != CUDA_SUCCESS ||
+        context == NULL)
+        return NULL;
+    return spill_engines_owner(context);
+}
+
+struct spill_engine *spill_engines_at(CUdeviceptr addr)
+{
+    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+        if (spill_engines_managed(&spill_engines[i]) && addr >= spill_engines[i].dev.buffers.base &&
+            addr < spill_engines[i].dev.buffers.end)
+            return &spill_engines[i];
+    return NULL;
+}
+
+static CUcontext context_of(CUstream stream)
+{
+    unsigned slot = (unsigned)((uintptr_t)stream >> 4) % STREAMS;
+    CUcontext context = NULL;
+    if (streams[slot].stream == stream)
+        return streams[slot].context;
+    if (SPILL_CU(cuStreamGetCtx) == NULL ||
+        SPILL_CU(cuStreamGetCtx)(stream, &context) != CUDA_SUCCESS)
+        return NULL;
+    streams[slot].stream = stream;
+    streams[slot].context = context;
+    return context;
+}
+
+void spill_engines_forget_streams(void)
+{
+    for (unsigned i = 0; i < STREAMS; i++)
+        streams[i].stream = NULL;
+}
+
+struct spill_engine *spill_engines_of(const struct spill_opcall *op)
+{
+    if (__builtin_expect(spill_engines_one != NULL, 1))
+        return spill_engines_one;
+    /* A kernel is refused in another context's stream; a default stream is the current one's. */
+    if (op->kind == SPILL_OPKIND_KERNEL || op->stream == CU_STREAM_LEGACY ||
+        op->stream == CU_STREAM_PER_THREAD)
+        return spill_engines_current();
+    CUcontext context = context_of(op->stream);
+    return context == NULL ? spill_engines_current() : spill_engines_owner(context);
+}
+
+/* Nobody but E can be meant as long as the process sees one device and has one context. */
+static void set_one(struct spill_engine *e)
+{
+    int devices = 0;
+    if (SPILL_CU(cuDeviceGetCount)(&devices) != CUDA_SUCCESS || devices != 1)
+        more = true;
+    spill_engines_one = more ? NULL : e;
+}
+
+void spill_engines_more(void)
+{
+    more = true;
+    spill_engines_one = NULL;
+}
+
+struct spill_engine *spill_engines_for_alloc(void)
+{
+    CUcontext context = NULL;
+    CUdevice ordinal = -1;
+    if (!spill_driver_complete() || SPILL_CU(cuCtxGetCurrent)(&context) != CUDA_SUCCESS ||
+        context == NULL)
+        return NULL;
+    if (spill_engines_one != NULL && spill_engines_one->dev.context == context)
+        return spill_engines_one;
+    struct spill_engine *e = spill_engines_owner(context);
+    if (e != NULL || SPILL_CU(cuCtxGetDevice)(&ordinal) != CUDA_SUCCESS || ordinal < 0 ||
+        ordinal >= SPILL_ENGINES)
+        return e;
+    e = &spill_engines[ordinal];
+    if (e->state == SPILL_STATE_OFF)
+        return NULL;
+    if (e->state != SPILL_STATE_NEW) {
+        spill_engines_more();
+        spill_log_once(SPILL_LOG_WARN,
+                       "memory of a second context of a device is not managed; passing it through");
+        return NULL;
+    }
+    if (!spill_engine_boot(e))
+        return NULL;
+    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+        e->numbered = e->numbered || (i != (unsigned)ordinal && spill_engines[i].booted);
+    e->booted = true;
+    set_one(e);
+    for (unsigned i = 0; i < grant_count; i++)
+        if (grants[i].owner == context && spill_engine_peer(e, grants[i].device) != CUDA_SUCCESS)
+            break;
+    return e;
+}
+
+void spill_engines_end(struct spill_engine *e, bool gone)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < grant_count; i++)
+        if (grants[i].owner != e->dev.context)
+            grants[kept++] = grants[i];
+    grant_count = kept;
+    spill_engine_end(e, gone);
+    spill_engines_one = NULL;
+    spill_engines_forget_streams();
+}
+
+bool spill_engines_enter(const struct spill_engine *e)
+{
+    CUcontext context = NULL;
+    return spill_engines_one == NULL && SPILL_CU(cuCtxGetCurrent)(&context) == CUDA_SUCCESS &&
+           context != e->dev.context &&
+           SPILL_CU(cuCtxPushCurrent_v2)(e->dev.context) == CUDA_SUCCESS;
+}
+
+void spill_engines_leave(bool entered)
+{
+    CUcontext context;
+    if (entered)
+        (void)SPILL_CU(cuCtxPopCurrent_v2)(&context);
+}
+
+bool spill_engines_many(void)
+{
+    unsigned booted = 0;
+    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+        booted += spill_engines[i].booted;
+    return booted > 1;
+}
+
+CUresult spill_engines_drain(void)
+{
+    CUresult worst = CUDA_SUCCESS;
+    for (unsigned i = 0; i < SPILL_ENGINES; i++) {
+        if (!spill_engines_managed(&spill_engines[i]))
+            continue;
+        bool entered = spill_engines_enter(&spill_engines[i]);
+        CUresult result = SPILL_CU(cuCtxSynchronize)();
+        spill_engines_leave(entered);
+        if (worst == CUDA_SUCCESS)
+            worst = result;
+    }
+    return worst;
+}
+
+CUresult spill_engines_peer(CUcontext owner, CUdevice device)
+{
+    struct spill_engine *e = spill_engines_owner(owner);
+    if (e == NULL) {
+        if (grant_count < sizeof(grants) / sizeof(grants[0])) {
+            grants[grant_count].owner = owner;
+            grants[grant_count++].device = device;
+        }
+        return CUDA_SUCCESS;
+    }
+    bool entered = spill_engines_enter(e);
+    CUresult result = spill_engine_peer(e, device);
+    spill_engines_leave(entered);
+    return result;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hooks' way in: each call is given to the engine that it concerns. */
+#include "preload/base/log.h"
+#include "profiler/kernels.h"
+#include "profiler/stack.h"
+#include "replay/engines.h"
+#include "replay/stats.h"
+
+static struct spill_config settings;
+
+/* The engine of the op between before and after; NULL: none. */
+static struct spill_engine *serving;
+
+/* Copies may name other devices' memory, which must then be there and stay. Kernels may not, unless
+ * the device was opened to them (spill_engine_peer). */
+static CUresult pin_foreign(const struct spill_engine *own, CUdeviceptr addr)
+{
+    struct spill_engine *e = spill_engines_at(addr);
+    if (e == NULL || e == own)
+        return CUDA_SUCCESS;
+    uint32_t slot = spill_bufmap_find(&e->dev.buffers, addr);
+    if (slot == SPILL_NO_BUFFER)
+        return CUDA_SUCCESS; /* in a slab, which never moves */
+    bool entered = spill_engines_enter(e);
+    CUresult result = spill_engine_pin(e, slot, SPILL_TRACE_PIN_EXPORTED);
+    spill_engines_leave(entered);
+    return result;
+}
+
+static CUresult before_foreign(const struct spill_engine *own, const struct spill_opcall *op)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->range_count; i++)
+        result = pin_foreign(own, op->ranges[i].addr);
+    for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->more_count; i++)
+        result = pin_foreign(own, op->more[i].addr);
+    return result;
+}
+
+/* With several devices: what OP may reach on those that it does not run on. */
+static CUresult before_others(const struct spill_engine *own, struct spill_opcall *op)
+{
+    CUresult result = before_foreign(own, op);
+    for (unsigned i = 0; result == CUDA_SUCCESS && i < SPILL_ENGINES; i++) {
+        struct spill_engine *e = &spill_engines[i];
+        if (e == own || !spill_engines_managed(e))
+            continue;
+        bool entered = spill_engines_enter(e);
+        if (op->kind == SPILL_OPKIND_ALL)
+            result = spill_engine_before(e, op);
+        else
+            spill_engine_sources(e, op);
+        spill_engines_leave(entered);
+    }
+    return result;
+}
+
+static CUresult before(struct spill_opcall *op)
+{
+    struct spill_engine *e = serving = spill_engines_of(op);
+    CUresult result = CUDA_SUCCESS;
+    if (__builtin_expect(spill_engines_one != NULL, 1))
+        return spill_engine_before(e, op);
+    if (op->kind != SPILL_OPKIND_KERNEL)
+        result = before_others(e, op);
+    if (e == NULL || result != CUDA_SUCCESS)
+        return result;
+    bool entered = spill_engines_enter(e);
+    result = spill_engine_before(e, op);
+    spill_engines_leave(entered);
+    return result;
+}
+
+static void after(struct spill_opcall *op, CUresult result)
+{
+    if (serving == NULL)
+        return;
+    bool entered = spill_engines_enter(serving);
+    spill_engine_after(serving, op, result);
+    spill_engines_leave(entered);
+}
+
+static enum spill_handled alloc(CUdeviceptr *addr, size_t bytes, CUresult *result)
+{
+    struct spill_engine *e = bytes == 0 || spill_stack_held() ? NULL : spill_engines_for_alloc();
+    if (e == NULL)
+        return SPILL_NOT_OURS;
+    *result = spill_engine_alloc(e, bytes, addr);
+    return SPILL_HANDLED;
+}
+
+static enum spill_handled release(CUdeviceptr addr, CUresult *result)
+{
+    struct spill_engine *e = spill_engines_at(addr);
+    if (e == NULL)
+        return SPILL_NOT_OURS;
+    bool entered = spill_engines_enter(e);
+    *result = spill_engine_free(e, addr);
+    spill_engines_leave(entered);
+    return SPILL_HANDLED;
+}
+
+static void unmanaged(CUdevice device, int64_t bytes)
+{
+    if (device < 0 || device >= SPILL_ENGINES)
+        return;
+    struct spill_engine *e = &spill_engines[device];
+    bool entered = spill_engines_managed(e) && spill_engines_enter(e);
+    spill_engine_unmanaged(e, bytes);
+    spill_engines_leave(entered);
+}
+
+static void synchronized(CUstream stream)
+{
+    struct spill_engine *e = spill_engines_here();
+    if (e != NULL)
+        spill_engine_synchronized(e, stream);
+}
+
+static void mark(void)
+{
+    struct spill_engine *e = spill_engines_here();
+    if (e != NULL && spill_engine_watching(e))
+        spill_engine_marked(e);
+}
+
+static bool find(CUdeviceptr addr, struct spill_found *found)
+{
+    const struct spill_engine *e = spill_engines_at(addr);
+    if (e == NULL || !spill_engine_find(e, addr, found))
+        return false;
+    found->context = e->dev.context;
+    found->device = e->dev.ordinal;
+    return true;
+}
+
+static void pin(CUdeviceptr addr, enum spill_trace_pin reason)
+{
+    struct spill_engine *e = spill_engines_at(addr);
+    uint32_t slot = e == NULL ? SPILL_NO_BUFFER : spill_bufmap_find(&e->dev.buffers, addr);
+    if (slot == SPILL_NO_BUFFER)
+        return; /* not ours, or in a slab, which never moves */
+    bool entered = spill_engines_enter(e);
+    (void)spill_engine_pin(e, slot, reason);
+    spill_engines_leave(entered);
+}
+
+static bool tensor_map(const void *map, CUdeviceptr addr)
+{
+    struct spill_engine *e = spill_engines_at(addr);
+    if (e == NULL)
+        return true;
+    bool entered = spill_engines_enter(e);
+    bool noted = spill_engine_tensor_map(e, map, addr);
+    spill_engines_leave(entered);
+    return noted;
+}
+
+/* The view that the budget gives: what is managed counts as asked for, wherever it is. */
+static bool memory(size_t *left, size_t *total)
+{
+    const struct spill_engine *e = spill_engines_here();
+    if (e == NULL)
+        return false;
+    uint64_t used = ((e->dev.buffers.live_pages + e->dev.slab_pages) << e->dev.page_shift) +
+                    e->dev.unmanaged_bytes;
+    *total = e->dev.gpu_budget;
+    *left = used < e->dev.gpu_budget ? e->dev.gpu_budget - used : 0;
+    return true;
+}
+
+static void stream_end(CUstream stream)
+{
+    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+        if (spill_engines_managed(&spill_engines[i]))
+            spill_engine_stream_end(&spill_engines[i], stream);
+    spill_engines_forget_streams();
+}
+
+static bool context_managed(CUcontext context)
+{
+    return context != NULL && spill_engines_owner(context) != NULL;
+}
+
+static void save(CUcontext context)
+{
+    struct spill_engine *e = spill_engines_owner(context);
+    if (e == NULL)
+        return;
+    bool entered = spill_engines_enter(e);
+    spill_engine_write_partial_trace(e);
+    spill_engines_leave(entered);
+}
+
+static CUdevice context_end(CUcontext context, bool gone)
+{
+    struct spill_engine *e = spill_engines_owner(context);
+    if (e == NULL)
+        return -1;
+    CUdevice device = e->dev.ordinal;
+    bool entered = !gone && spill_engines_enter(e);
+    spill_engines_end(e, gone);
+    spill_engines_leave(entered);
+    return device;
+}
+
+static CUresult peer(CUcontext owner)
+{
+    CUdevice device = -1;
+    if (SPILL_CU(cuCtxGetDevice) == NULL || SPILL_CU(cuCtxGetDevice)(&device) != CUDA_SUCCESS)
+        return CUDA_SUCCESS; /* the driver will say what is wrong */
+    return spill_engines_peer(owner, device);
+}
+
+static void finish(bool cuda_used, uint64_t hooked_calls)
+{
+    if (hooked_calls == 0 && cuda_used) {
+        spill_log(
+            SPILL_LOG_ERROR,
+            "THIS CUDA PROGRAM ENDED AND NOT ONE OF ITS CALLS PASSED THROUGH SPILLWAY: nothing "
+            "was watched or moved. A static driver, RTLD_DEEPBIND or another preload may hide "
+            "them");
+        return;
+    }
+    for (unsigned i = 0; i < SPILL_ENGINES; i++) {
+        struct spill_engine *e = &spill_engines[i];
+        e->rec.timing = false;
+        if (spill_engines_managed(e))
+            spill_engine_write_partial_trace(e);
+        /* Nothing is said of memory that was never managed, nor where only a trace was wanted. */
+        if (e->dev.peak_bytes != 0 &&
+            (e->account.started_said || settings.mode == SPILL_MODE_OFFLOAD))
+            spill_account_say(e);
+    }
+    spill_stats_write(&settings);
+}
+
+static void report(void)
+{
+    bool any = false;
+    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+        if (spill_engines[i].dev.peak_bytes != 0) {
+            spill_account_say(&spill_engines[i]);
+            any = true;
+        }
+    if (!any)
+        spill_log(SPILL_LOG_INFO, "no memory is managed so far");
+    spill_stats_write(&settings);
+}
+
+static void in_child(void)
+{
+    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+        spill_engines[i].state = SPILL_STATE_OFF;
+    spill_engines_more();
+}
+
+const struct spill_sink *spill_engine_sink(const struct spill_config *config)
+{
+    static const struct spill_sink sink = {
+        .alloc = alloc,
+        .free = release,
+        .unmanaged = unmanaged,
+        .before = before,
+        .after = after,
+        .synchronized = synchronized,
+        .mark = mark,
+        .find = find,
+        .pin = pin,
+        .tensor_map = tensor_map,
+        .context_managed = context_managed,
+        .memory = memory,
+        .stream_end = stream_end,
+        .functions_end = spill_kernels_forget,
+        .save = save,
+        .context_made = spill_engines_more,
+        .context_end = context_end,
+        .peer = peer,
+        .finish = finish,
+        .report = report,
+        .child = in_child,
+    };
+    settings = *config;
+    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+        spill_engines[i].config = &settings;
+    return &sink;
+}
