@@ -125,7 +125,9 @@ static void start_amounts(const struct spill_job *job, enum spill_start start, u
 
     for (uint32_t g = 0; g < prep->gap_count && start != SPILL_START_EMPTY; g++) {
         uint32_t pages = prep->pages[prep->gaps[g].buffer];
-        double part = start == SPILL_START_FULL ? pages : job->relax.amount[g] + 0.9;
+        double part = start == SPILL_START_FULL
+                          ? pages
+                          : job->relax.amount[g] + (start == SPILL_START_RELAX ? 0.9 : 0.1);
 
         amount[g] = part >= pages ? pages : (uint32_t)part;
     }

@@ -16,7 +16,8 @@
 /* Amounts that a draft begins with, before what is still missing is chosen greedily. */
 enum spill_start {
     SPILL_START_EMPTY, /* nothing moves */
-    SPILL_START_RELAX, /* what the relaxation moves */
+    SPILL_START_RELAX, /* what the relaxation moves, any part of a page as a page */
+    SPILL_START_WHOLE, /* what the relaxation moves, the whole pages of it */
     SPILL_START_FULL   /* everything moves in every gap */
 };
 

@@ -9,9 +9,10 @@
 
 #define RELAX_INSTANTS 2500
 #define RELAX_ROUNDS   60
-#define TINY           4096     /* ops times gaps up to which everything below is tried unasked */
-#define OTHERS_MOST    20000000 /* and up to which one of the methods of others is */
-#define WAYS_MOST      64
+#define TINY           4096 /* ops times gaps up to which everything below is tried unasked */
+#define TINY_CUTS      4
+#define OTHERS_MOST    20000000 /* and up to which other methods are looked at */
+#define WAYS_MOST      128
 #define POLISH_MOST    256 /* pieces: each is tried three times */
 
 /* Longest copies, in latencies of the links. Long ones waste less, short ones wait for less. */
@@ -23,7 +24,8 @@ struct way {
     enum spill_start start;
     const struct spill_method *method; /* NULL: our own greedy choice */
     enum spill_recall recall;
-    uint64_t step_ns; /* of its draft for the whole budget */
+    uint32_t latencies; /* longest copy */
+    uint64_t step_ns;   /* of its draft for the whole budget */
 };
 
 struct ways {
@@ -31,13 +33,17 @@ struct ways {
     uint32_t count;
 };
 
-static enum spill_status draft_way(struct spill_job *job, const struct way *way, uint32_t budget,
-                                   uint32_t latencies)
+static enum spill_status draft_way(struct spill_job *job, const struct way *way, uint32_t budget)
 {
     job->method = way->method;
     job->recall = way->recall;
-    job->latencies = latencies;
+    job->latencies = way->latencies;
     return spill_job_draft(job, budget, way->start);
+}
+
+static bool is_tiny(const struct spill_job *job)
+{
+    return (uint64_t)job->prep->problem->op_count * job->prep->gap_count <= TINY;
 }
 
 /* Frames for the draft at hand, and the plan that they make. */
@@ -91,7 +97,7 @@ static enum spill_status try_cuts(struct spill_job *job, const struct way *way, 
             tries_after = tries_after < 1 ? tries_after : 1; /* little left to gain */
         cut += 1 + spare / 400 * (1 + try / 2) + (cut > spare / 20 ? cut / 3 : 0) + unplaced / 10;
         cut = cut < spare ? cut : spare;
-        status = draft_way(job, way, budget - cut, LONG);
+        status = draft_way(job, way, budget - cut);
         if (status != SPILL_OK)
             return status;
     }
@@ -109,10 +115,10 @@ static enum spill_status search_way(struct spill_job *job, const struct way *way
     if (job->prep->peak <= budget)
         cut = 0;
     if (cut > 0)
-        status = draft_way(job, way, budget - cut, LONG);
+        status = draft_way(job, way, budget - cut);
     if (status == SPILL_ERR_INFEASIBLE || cut == 0 || job->draft.outcome.step_ns > good) {
         cut = 0;
-        status = draft_way(job, way, budget, LONG);
+        status = draft_way(job, way, budget);
     }
     return status == SPILL_OK ? try_cuts(job, way, good, cut) : status;
 }
@@ -126,7 +132,7 @@ static enum spill_status try_way(struct spill_job *job, struct ways *ways, struc
 
     if (ways->count == WAYS_MOST || !spill_job_goes_on(job))
         return SPILL_OK;
-    status = draft_way(job, &way, job->prep->budget_pages, LONG);
+    status = draft_way(job, &way, job->prep->budget_pages);
     way.step_ns = job->draft.outcome.step_ns;
     spill_arena_release(job->arena, mark);
     if (status == SPILL_ERR_INFEASIBLE)
@@ -138,40 +144,50 @@ static enum spill_status try_way(struct spill_job *job, struct ways *ways, struc
     return status;
 }
 
-static enum spill_status try_method(struct spill_job *job, struct ways *ways,
-                                    const struct spill_method *method)
+/* Called back late (pages stay for less time, so frames fit better) and early. */
+static enum spill_status try_recalls(struct spill_job *job, struct ways *ways, struct way way)
 {
-    enum spill_status status =
-        try_way(job, ways, (struct way){SPILL_START_EMPTY, method, SPILL_RECALL_HIDDEN, 0});
+    enum spill_status status = try_way(job, ways, way);
 
-    return status != SPILL_OK
-               ? status
-               : try_way(job, ways, (struct way){SPILL_START_EMPTY, method, SPILL_RECALL_EAGER, 0});
+    way.recall = SPILL_RECALL_EAGER;
+    return status == SPILL_OK ? try_way(job, ways, way) : status;
 }
 
-/* Our greedy choice and the relaxation's, called back late (pages stay for less time, so frames fit
- * better) and early; where that leaves something to gain, the longest gaps in full, unless the
- * problem is too large for that method; and with OTHERS what all other methods would move. */
+/* With long copies, and where that costs little or there is time for it with short ones. */
+static enum spill_status try_choice(struct spill_job *job, struct ways *ways,
+                                    enum spill_start start, const struct spill_method *method)
+{
+    struct way way = {start, method, SPILL_RECALL_HIDDEN, LONG, 0};
+    enum spill_status status = try_recalls(job, ways, way);
+
+    way.latencies = SHORT;
+    return status == SPILL_OK && (is_tiny(job) || job->more != NULL) ? try_recalls(job, ways, way)
+                                                                     : status;
+}
+
+/* Our greedy choice and the relaxation's; where they leave something to gain, the longest gaps in
+ * full, unless the problem is too large for that method; and with OTHERS what all other methods
+ * would move. */
 static enum spill_status gather_ways(struct spill_job *job, struct ways *ways, bool others)
 {
-    enum spill_status status = SPILL_OK;
+    bool small = (uint64_t)job->prep->problem->op_count * job->prep->gap_count <= OTHERS_MOST;
+    enum spill_status status = try_choice(job, ways, SPILL_START_EMPTY, NULL);
 
-    for (uint32_t i = 0; i < 4 && status == SPILL_OK; i++)
-        status = try_way(job, ways,
-                         (struct way){i < 2 ? SPILL_START_EMPTY : SPILL_START_RELAX, NULL,
-                                      i % 2 == 0 ? SPILL_RECALL_HIDDEN : SPILL_RECALL_EAGER, 0});
-    if (others)
+    if (status == SPILL_OK)
+        status = try_choice(job, ways, SPILL_START_RELAX, NULL);
+    if (status == SPILL_OK && (is_tiny(job) || job->more != NULL))
+        status = try_choice(job, ways, SPILL_START_WHOLE, NULL);
+    if (others && (small || job->more != NULL))
         for (uint32_t i = 0; spill_method_at(i) != NULL && status == SPILL_OK; i++)
-            status = try_method(job, ways, spill_method_at(i));
-    else if (status == SPILL_OK && (double)job->best.plan.step_ns > 1.005 * job->relax.bound_ns &&
-             (uint64_t)job->prep->problem->op_count * job->prep->gap_count <= OTHERS_MOST)
-        status = try_method(job, ways, spill_method_find("tflms"));
+            status = try_choice(job, ways, SPILL_START_EMPTY, spill_method_at(i));
+    else if (status == SPILL_OK && small &&
+             (double)job->best.plan.step_ns > 1.005 * job->relax.bound_ns)
+        status = try_choice(job, ways, SPILL_START_EMPTY, spill_method_find("tflms"));
     return status;
 }
 
-/* One way with CUT pages of the budget unused and copies of at most LATENCIES. */
-static enum spill_status try_variant(struct spill_job *job, const struct way *way, uint32_t cut,
-                                     uint32_t latencies)
+/* One way with CUT pages of the budget unused. */
+static enum spill_status try_variant(struct spill_job *job, const struct way *way, uint32_t cut)
 {
     struct spill_arena_block *mark = job->arena->blocks;
     const struct spill_piece *before = job->best.pieces;
@@ -181,13 +197,21 @@ static enum spill_status try_variant(struct spill_job *job, const struct way *wa
 
     if (!spill_job_goes_on(job))
         return SPILL_OK;
-    status = draft_way(job, way, job->prep->budget_pages - cut, latencies);
-    /* frames do not make a draft faster */
-    if (status == SPILL_OK && job->draft.outcome.step_ns < job->best.plan.step_ns)
-        status = try_frames(job, true, true, &fits, &unplaced);
+    status = draft_way(job, way, job->prep->budget_pages - cut);
+    if (status == SPILL_OK && is_tiny(job))
+        status = try_orders(job, job->prep->compute_ns, false, &fits, &unplaced);
+    else if (status == SPILL_OK && job->draft.outcome.step_ns < job->best.plan.step_ns)
+        status = try_frames(job, true, true, &fits, &unplaced); /* frames seldom make it faster */
     if (job->best.pieces == before)
         spill_arena_release(job->arena, mark);
     return status == SPILL_ERR_INFEASIBLE ? SPILL_OK : status;
+}
+
+/* Has WAY more to give than SHARE of its draft's time? On tiny problems pages are coarse, and less
+ * of the budget may give a faster draft. */
+static bool gives_more(const struct spill_job *job, const struct way *way, uint64_t share)
+{
+    return is_tiny(job) || job->best.plan.step_ns > way->step_ns + way->step_ns / share;
 }
 
 /* The fastest drafts get frames until the plan is as good as the next draft. MOST: how many. */
@@ -195,20 +219,23 @@ static enum spill_status search_ways(struct spill_job *job, uint32_t most)
 {
     const struct spill_prep *prep = job->prep;
     uint32_t spare = prep->budget_pages - prep->least[prep->widest_op];
+    uint32_t cuts = is_tiny(job) ? TINY_CUTS : 1, step = 1 + spare / 400;
     struct ways ways = {.count = 0};
     enum spill_status status = gather_ways(job, &ways, most > 1);
 
     for (uint32_t i = 0; i < ways.count && i < most && status == SPILL_OK; i++) {
         const struct way *way = &ways.list[i];
+        struct way other = *way;
 
-        /* a hundredth of what a copy's latency takes is not worth the search */
-        if (job->best.plan.step_ns <= way->step_ns + way->step_ns / 1000)
+        other.latencies = SHORT;
+        if (!gives_more(job, way, 1000))
             break;
-        status = try_variant(job, way, 0, LONG);
-        if (status == SPILL_OK && job->best.plan.step_ns > way->step_ns + way->step_ns / 400)
-            status = try_variant(job, way, 0, SHORT);
-        if (status == SPILL_OK && job->best.plan.step_ns > way->step_ns + way->step_ns / 400)
-            status = try_variant(job, way, 1 + spare / 400, LONG);
+        status = try_variant(job, way, 0);
+        if (status == SPILL_OK && way->latencies == LONG && gives_more(job, way, 400))
+            status = try_variant(job, &other, 0);
+        for (uint32_t cut = 1; cut <= cuts && cut * step <= spare && status == SPILL_OK; cut++)
+            if (gives_more(job, way, 400))
+                status = try_variant(job, way, cut * step);
     }
     return status;
 }
@@ -235,8 +262,8 @@ static enum spill_status relax(struct spill_job *job)
 /* Our greedy choice; the relaxation, and with it the bound; and the fastest ways. */
 static enum spill_status search_ours(struct spill_job *job, uint32_t effort)
 {
-    static const struct way first = {SPILL_START_EMPTY, NULL, SPILL_RECALL_HIDDEN, 0};
-    bool tiny = (uint64_t)job->prep->problem->op_count * job->prep->gap_count <= TINY;
+    static const struct way first = {SPILL_START_EMPTY, NULL, SPILL_RECALL_HIDDEN, LONG, 0};
+    bool tiny = is_tiny(job);
     enum spill_status status = search_way(job, &first, job->prep->compute_ns);
 
     if (status != SPILL_OK || !job->found || !spill_job_goes_on(job))
@@ -258,7 +285,7 @@ static enum spill_status search_ours(struct spill_job *job, uint32_t effort)
 
 enum spill_status spill_search(struct spill_job *job, uint32_t effort)
 {
-    struct way alone = {SPILL_START_EMPTY, job->method, job->recall, 0};
+    struct way alone = {SPILL_START_EMPTY, job->method, job->recall, LONG, 0};
 
     return job->ours ? search_ours(job, effort) : search_way(job, &alone, job->prep->compute_ns);
 }

@@ -13,18 +13,29 @@
 #include "tools/spillway/options.h"
 #include "tools/spillway/outfile.h"
 #include "tools/spillway/plancurve.h"
+#include "tools/spillway/plansmall.h"
 #include "tools/spillway/plantext.h"
 #include "tools/spillway/progress.h"
 
-enum { KEY_GPU_MEM = 512, KEY_HOST_MEM, KEY_METHOD, KEY_COMPARE, KEY_CURVE, KEY_FORMAT };
+enum {
+    KEY_GPU_MEM = 512,
+    KEY_HOST_MEM,
+    KEY_METHOD,
+    KEY_TIME_LIMIT,
+    KEY_SLOWDOWN,
+    KEY_COMPARE,
+    KEY_CURVE,
+    KEY_FORMAT
+};
 enum { ROOM = SPILL_PLANCURVE_MOST };
 
-enum question { ONE, COMPARE, CURVE };
+enum question { ONE, COMPARE, CURVE, SMALLEST };
 enum format { DEFAULT, TEXT, JSON, CSV, SVG };
 
 struct request {
     const char *path, *output, *method;
-    uint64_t gpu, host; /* 0: not given */
+    uint64_t gpu, host;       /* 0: not given */
+    double seconds, slowdown; /* 0: not given */
     enum question question;
     enum format format;
     bool force;
@@ -39,6 +50,14 @@ static const struct argp_option table[] = {
      "Plan as another system would: a name in the table of --compare; or exact, which proves the "
      "optimum of a small problem",
      1},
+    {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0,
+     "Look for better plans that long (default: the same search, and the same plan, every time; "
+     "about a second)",
+     1},
+    {"max-slowdown", KEY_SLOWDOWN, "X", 0,
+     "The smallest budget whose step takes at most X times the step without a limit (1.05: 5 % "
+     "longer), and the plan for it",
+     2},
     {"compare", KEY_COMPARE, NULL, 0, "All methods in one table", 2},
     {"curve", KEY_CURVE, NULL, 0,
      "Step time for 20 budgets, from the smallest possible one to all the memory needed", 2},
@@ -73,6 +92,27 @@ static const char *find_method(const char *name)
     exit(SPILL_EXIT_USAGE);
 }
 
+/* A number from LEAST to MOST. */
+static double find_number(const char *option, const char *text, unsigned least, unsigned most)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end != text && *end == '\0' && value >= least && value <= most)
+        return value;
+    spill_log(SPILL_LOG_ERROR, "%s %s: give a number from %u to %u", option, text, least, most);
+    exit(SPILL_EXIT_USAGE);
+}
+
+static void ask(struct request *request, enum question question)
+{
+    if (request->question != ONE && request->question != question) {
+        spill_log(SPILL_LOG_ERROR,
+                  "--compare, --curve and --max-slowdown are three questions: ask one");
+        exit(SPILL_EXIT_USAGE);
+    }
+    request->question = question;
+}
+
 static void check_combination(struct request *request)
 {
     if (request->format == DEFAULT)
@@ -84,6 +124,10 @@ static void check_combination(struct request *request)
         problem = "--curve has no text form: csv, json or svg";
     if (request->method != NULL && request->question == COMPARE)
         problem = "--compare takes all methods: leave --method out";
+    if (request->gpu != 0 && request->question == SMALLEST)
+        problem = "--max-slowdown looks for the budget: leave --gpu-mem out";
+    if (request->seconds > 0 && (request->question != ONE || request->method != NULL))
+        problem = "--time-limit is for one plan by our own method: leave the other options out";
     if (problem == NULL)
         return;
     spill_log(SPILL_LOG_ERROR, "%s", problem);
@@ -103,13 +147,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_METHOD:
         request->method = find_method(arg);
         return 0;
+    case KEY_TIME_LIMIT:
+        request->seconds = find_number("--time-limit", arg, 0, 1000000);
+        return 0;
+    case KEY_SLOWDOWN:
+        request->slowdown = find_number("--max-slowdown", arg, 1, 1000);
+        ask(request, SMALLEST);
+        return 0;
     case KEY_COMPARE:
+        ask(request, COMPARE);
+        return 0;
     case KEY_CURVE:
-        if (request->question != ONE && request->question != (key == KEY_CURVE ? CURVE : COMPARE)) {
-            spill_log(SPILL_LOG_ERROR, "--compare and --curve are two questions: ask one");
-            exit(SPILL_EXIT_USAGE);
-        }
-        request->question = key == KEY_CURVE ? CURVE : COMPARE;
+        ask(request, CURVE);
         return 0;
     case KEY_FORMAT:
         request->format = find_format(arg);
@@ -143,6 +192,7 @@ static const char doc[] =
     "Examples:\n"
     "  spillway plan train.trace --gpu-mem 8GiB\n"
     "  spillway plan train.trace --gpu-mem 8GiB --compare\n"
+    "  spillway plan train.trace --max-slowdown 1.05\n"
     "  spillway plan train.trace --curve --format svg -o curve.svg\n\n"
     "Environment, where the option is not given:\n"
     "  SPILLWAY_GPU_MEM, SPILLWAY_HOST_MEM\n\n"
@@ -217,7 +267,11 @@ static uint32_t solve_one(const struct request *request, const struct spill_trac
 {
     struct spill_planrow ours;
     const char *method = request->method != NULL ? request->method : "ours";
-    if (spill_planrow_solve(trace, request->gpu, request->host, method, row) != SPILL_OK)
+    enum spill_status status =
+        request->seconds > 0
+            ? spill_planrow_improve(trace, request->gpu, request->host, request->seconds, row)
+            : spill_planrow_solve(trace, request->gpu, request->host, method, row);
+    if (status != SPILL_OK)
         return 0;
     if (row->fits && strcmp(method, "ours") != 0 &&
         spill_planrow_solve(trace, request->gpu, request->host, "ours", &ours) == SPILL_OK &&
@@ -237,6 +291,10 @@ static int answer(const struct request *request, const struct spill_trace *trace
         count = solve_compare(request, trace, rows);
     else if (request->question == CURVE && least.gpu_bytes != UINT64_MAX)
         count = solve_curve(request, trace, &least, rows);
+    else if (request->question == SMALLEST && least.gpu_bytes != UINT64_MAX)
+        count = spill_plansmall_solve(trace, request->host,
+                                      request->method != NULL ? request->method : "ours",
+                                      request->slowdown, &least, &rows[0]) == SPILL_OK;
     else {
         spill_progress_begin("planning", 0);
         count = solve_one(request, trace, &rows[0]);

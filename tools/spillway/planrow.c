@@ -2,6 +2,7 @@
 #include "tools/spillway/planrow.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "preload/base/log.h"
 #include "solver/check.h"
@@ -10,7 +11,7 @@
 #include "tools/spillway/idle.h"
 
 /* As the library plans (replay/planner.c). */
-enum { EFFORT = 1 };
+enum { EFFORT = 1, EFFORT_ALL = 1000 };
 
 /* 8 TiB in pages of 2 MiB. Beyond, it is a damaged file, and planning it could take all memory. */
 #define MOST_PAGES (UINT64_C(1) << 22)
@@ -92,19 +93,18 @@ static enum spill_status judge(const struct spill_trace *trace, struct spill_pla
     return status;
 }
 
-enum spill_status spill_planrow_keep(const struct spill_trace *trace, uint64_t gpu_bytes,
-                                     uint64_t host_bytes, const char *method,
-                                     struct spill_planrow *row, struct spill_planned *planned)
+static enum spill_status keep(const struct spill_trace *trace, uint64_t gpu_bytes,
+                              uint64_t host_bytes, const struct spill_solve_options *options,
+                              struct spill_planrow *row, struct spill_planned *planned)
 {
-    *row = (struct spill_planrow){.method = method, .gpu_bytes = gpu_bytes};
+    *row = (struct spill_planrow){.method = options->method, .gpu_bytes = gpu_bytes};
     *planned = (struct spill_planned){.plan = NULL};
     enum spill_status status = open_problem(trace, gpu_bytes, host_bytes, &planned->problem);
     if (status != SPILL_OK)
         return status;
-    struct spill_solve_options options = {.method = method, .effort = EFFORT};
     if (planned->problem.gpu_budget < planned->problem.page_bytes)
         return SPILL_OK;
-    status = spill_solve(&planned->problem, &options, &planned->plan, NULL);
+    status = spill_solve(&planned->problem, options, &planned->plan, NULL);
     if (status == SPILL_ERR_INVAL)
         spill_log(SPILL_LOG_ERROR, "the trace contradicts itself: no plan is possible");
     if (status == SPILL_ERR_UNSUPPORTED)
@@ -117,6 +117,14 @@ enum spill_status spill_planrow_keep(const struct spill_trace *trace, uint64_t g
     if (status == SPILL_ERR_NOMEM)
         spill_log(SPILL_LOG_ERROR, "out of memory");
     return status == SPILL_ERR_INFEASIBLE ? SPILL_OK : status;
+}
+
+enum spill_status spill_planrow_keep(const struct spill_trace *trace, uint64_t gpu_bytes,
+                                     uint64_t host_bytes, const char *method,
+                                     struct spill_planrow *row, struct spill_planned *planned)
+{
+    struct spill_solve_options options = {.method = method, .effort = EFFORT};
+    return keep(trace, gpu_bytes, host_bytes, &options, row, planned);
 }
 
 void spill_planrow_release(struct spill_planned *planned)
@@ -134,6 +142,31 @@ enum spill_status spill_planrow_solve(const struct spill_trace *trace, uint64_t 
     struct spill_planned planned;
     enum spill_status status =
         spill_planrow_keep(trace, gpu_bytes, host_bytes, method, row, &planned);
+    spill_planrow_release(&planned);
+    return status;
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool before(void *until)
+{
+    return seconds_now() < *(const double *)until;
+}
+
+enum spill_status spill_planrow_improve(const struct spill_trace *trace, uint64_t gpu_bytes,
+                                        uint64_t host_bytes, double seconds,
+                                        struct spill_planrow *row)
+{
+    double until = seconds_now() + seconds;
+    struct spill_solve_options options = {
+        .method = "ours", .effort = EFFORT_ALL, .more = before, .context = &until};
+    struct spill_planned planned;
+    enum spill_status status = keep(trace, gpu_bytes, host_bytes, &options, row, &planned);
     spill_planrow_release(&planned);
     return status;
 }

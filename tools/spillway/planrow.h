@@ -51,6 +51,12 @@ enum spill_status spill_planrow_keep(const struct spill_trace *trace, uint64_t g
                                      struct spill_planrow *row, struct spill_planned *planned);
 void spill_planrow_release(struct spill_planned *planned);
 
+/* By our own method for up to SECONDS, first plan and bound not counted: the result depends on the
+ * machine. */
+enum spill_status spill_planrow_improve(const struct spill_trace *trace, uint64_t gpu_bytes,
+                                        uint64_t host_bytes, double seconds,
+                                        struct spill_planrow *row);
+
 enum spill_status spill_planrow_least(const struct spill_trace *trace, uint64_t host_bytes,
                                       struct spill_planleast *least);
 
