@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS = 12, WORDS = 1 << 20, THREADS = 64, SPARSE = 61 };
+enum { LAYERS = 12, WORDS = 1 << 19, THREADS = 64, SPARSE = 61 };
 
 #define CHECK(call)                                                                                \
     do {                                                                                           \
