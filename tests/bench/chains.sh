@@ -5,7 +5,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 ${CC:-cc} -O2 -std=c11 -D_GNU_SOURCE -I. -o "$dir/chains_study" tests/bench/chains_study.c tests/bench/chains_plot.c \
-    tests/bench/nets.c solver/*.c preload/base/*.c -lm || exit 1
+    tests/bench/nets.c tests/bench/layers.c solver/*.c preload/base/*.c -lm || exit 1
 if [ $# -eq 3 ]; then
     "$dir/chains_study" "$@"
     exit

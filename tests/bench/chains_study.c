@@ -59,7 +59,7 @@ static bool load(uint32_t net, uint32_t image, uint32_t batch, struct spill_text
  * rejects ends the study. */
 static double slowdown_of(const struct spill_problem *problem, const char *method, double *bound)
 {
-    struct spill_solve_options options = {method, 0};
+    struct spill_solve_options options = {.method = method};
     struct spill_outcome outcome;
     struct spill_plan *plan = NULL;
     char complaint[160];

@@ -3,177 +3,7 @@
 
 #include <stddef.h>
 
-#define FLOPS_PER_NS 7000.0
-#define BYTES_PER_NS 720.0
-#define LAUNCH_NS    5000.0
-
-/* A map of C channels, for the whole batch. */
-struct map {
-    uint32_t c, h, w;
-};
-
-struct net {
-    FILE *out;
-    uint32_t batch;
-    struct map at;   /* the output of the last layer */
-    double weighted; /* operations on weights in a forward pass */
-    bool valid;
-    /* the stage so far */
-    uint32_t stages;
-    double forward_ns, backward_ns;
-    uint64_t saved, forward_temporary, inner_largest;
-    uint32_t layers, inner; /* maps inside the stage that have gradients of their own */
-};
-
-static uint64_t bytes_of(const struct net *net, struct map map)
-{
-    return 4 * (uint64_t)net->batch * map.c * map.h * map.w;
-}
-
-static double longer(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-/* A layer that writes over its input net->at, or a part of one. */
-static void touch(struct net *net, struct map from, double weighted, double other)
-{
-    double in = (double)bytes_of(net, from), out = (double)bytes_of(net, net->at);
-
-    net->weighted += weighted;
-    net->forward_ns +=
-        LAUNCH_NS + longer((weighted + other) / FLOPS_PER_NS, (in + out) / BYTES_PER_NS);
-    net->backward_ns +=
-        LAUNCH_NS + longer((2 * weighted + other) / FLOPS_PER_NS, 2 * (in + out) / BYTES_PER_NS);
-    net->layers++;
-}
-
-/* A layer from FROM to net->at, which is a map of its own, with so many operations on weights and
- * others. */
-static void run(struct net *net, struct map from, double weighted, double other)
-{
-    uint64_t bytes = bytes_of(net, from);
-
-    if (net->layers > 0) {
-        net->inner++;
-        net->inner_largest = bytes > net->inner_largest ? bytes : net->inner_largest;
-    }
-    touch(net, from, weighted, other);
-}
-
-/* The last layer's output is needed again in the backward pass. */
-static void save(struct net *net)
-{
-    net->saved += bytes_of(net, net->at);
-}
-
-static void do_not_save(struct net *net)
-{
-    uint64_t bytes = bytes_of(net, net->at);
-
-    net->forward_temporary = bytes > net->forward_temporary ? bytes : net->forward_temporary;
-}
-
-static uint32_t slide(struct net *net, uint32_t size, uint32_t kernel, uint32_t stride,
-                      uint32_t pad)
-{
-    if (size + 2 * pad < kernel) {
-        net->valid = false;
-        return 1;
-    }
-    return (size + 2 * pad - kernel) / stride + 1;
-}
-
-/* A convolution with a kernel of KH x KW; its output is saved by whoever comes next. */
-static void conv_of(struct net *net, uint32_t channels, uint32_t kh, uint32_t kw, uint32_t stride,
-                    uint32_t pad_h, uint32_t pad_w)
-{
-    struct map from = net->at;
-
-    net->at = (struct map){channels, slide(net, from.h, kh, stride, pad_h),
-                           slide(net, from.w, kw, stride, pad_w)};
-    run(net, from, 2.0 * kh * kw * from.c * channels * net->at.h * net->at.w * (double)net->batch,
-        0);
-}
-
-static void conv(struct net *net, uint32_t channels, uint32_t kernel, uint32_t stride)
-{
-    conv_of(net, channels, kernel, kernel, stride, kernel / 2, kernel / 2);
-}
-
-static void in_place(struct net *net)
-{
-    touch(net, net->at, 0, (double)bytes_of(net, net->at));
-}
-
-static void to_new_map(struct net *net)
-{
-    run(net, net->at, 0, (double)bytes_of(net, net->at));
-}
-
-static void norm(struct net *net)
-{
-    save(net); /* its input */
-    to_new_map(net);
-    do_not_save(net);
-}
-
-static void relu(struct net *net)
-{
-    in_place(net);
-    save(net);
-}
-
-static void conv_norm_relu(struct net *net, uint32_t channels, uint32_t kh, uint32_t kw,
-                           uint32_t stride, uint32_t pad_h, uint32_t pad_w)
-{
-    conv_of(net, channels, kh, kw, stride, pad_h, pad_w);
-    norm(net);
-    relu(net);
-}
-
-static void pool(struct net *net, uint32_t kernel, uint32_t stride, uint32_t pad)
-{
-    struct map from = net->at;
-
-    net->at.h = slide(net, from.h, kernel, stride, pad);
-    net->at.w = slide(net, from.w, kernel, stride, pad);
-    run(net, from, 0, (double)bytes_of(net, net->at) / 4 * kernel * kernel);
-    save(net);
-}
-
-static void pool_all(struct net *net)
-{
-    struct map from = net->at;
-
-    net->at = (struct map){from.c, 1, 1};
-    run(net, from, 0, (double)bytes_of(net, from) / 4);
-    save(net);
-}
-
-static void linear(struct net *net, uint32_t outputs)
-{
-    struct map from = net->at;
-
-    net->at = (struct map){outputs, 1, 1};
-    run(net, from, 2.0 * from.c * from.h * from.w * outputs * (double)net->batch, 0);
-}
-
-/* Ends the stage: net->at is its output. */
-static void stage(struct net *net, const char *name)
-{
-    uint64_t activation = bytes_of(net, net->at);
-
-    if (net->saved < activation)
-        net->saved = activation;
-    fprintf(net->out, "S %s%u %.3f %.3f %llu %llu %llu %llu\n", name, ++net->stages,
-            net->forward_ns / 1000, net->backward_ns / 1000, (unsigned long long)activation,
-            (unsigned long long)net->saved, (unsigned long long)net->forward_temporary,
-            (unsigned long long)((net->inner < 2 ? net->inner : 2) * net->inner_largest));
-    net->forward_ns = net->backward_ns = 0;
-    net->saved = net->forward_temporary = net->inner_largest = 0;
-    net->layers = net->inner = 0;
-}
+#include "tests/bench/layers.h"
 
 /* Simonyan and Zisserman, 2015: five groups of 3 x 3 convolutions, each ended by a pooling. */
 static void vgg(struct net *net, uint32_t deep)
@@ -182,21 +12,21 @@ static void vgg(struct net *net, uint32_t deep)
 
     for (uint32_t group = 0; group < 5; group++) {
         for (uint32_t i = 0; i < (group < 2 ? 2 : deep); i++) {
-            conv(net, channels[group], 3, 1);
-            relu(net);
-            stage(net, "conv");
+            layers_conv(net, channels[group], 3, 1);
+            layers_relu(net);
+            layers_stage(net, "conv");
         }
-        pool(net, 2, 2, 0);
-        stage(net, "pool");
+        layers_pool(net, 2, 2, 0);
+        layers_stage(net, "pool");
     }
     for (int i = 0; i < 2; i++) {
-        linear(net, 4096);
-        relu(net);
-        stage(net, "fc");
+        layers_linear(net, 4096);
+        layers_relu(net);
+        layers_stage(net, "fc");
     }
-    linear(net, 1000);
-    save(net);
-    stage(net, "fc");
+    layers_linear(net, 1000);
+    layers_save(net);
+    layers_stage(net, "fc");
 }
 
 static void vgg16(struct net *net)
@@ -216,39 +46,39 @@ static void shortcut(struct net *net, struct map from, uint32_t stride)
 
     if (from.c != out.c || stride != 1) {
         net->at = from;
-        conv(net, out.c, 1, stride);
-        norm(net);
+        layers_conv(net, out.c, 1, stride);
+        layers_norm(net);
     }
     net->at = out;
-    in_place(net); /* the sum */
-    relu(net);
-    stage(net, "block");
+    layers_in_place(net); /* the sum */
+    layers_relu(net);
+    layers_stage(net, "block");
 }
 
 /* He et al., 2016; the stride of a bottleneck is in its 3 x 3 convolution. */
 static void resnet(struct net *net, const uint32_t *depths, bool bottleneck)
 {
-    conv_norm_relu(net, 64, 7, 7, 2, 3, 3);
-    stage(net, "conv");
-    pool(net, 3, 2, 1);
-    stage(net, "pool");
+    layers_conv_norm_relu(net, 64, 7, 7, 2, 3, 3);
+    layers_stage(net, "conv");
+    layers_pool(net, 3, 2, 1);
+    layers_stage(net, "pool");
     for (uint32_t group = 0; group < 4; group++)
         for (uint32_t i = 0; i < depths[group]; i++) {
             uint32_t stride = group > 0 && i == 0 ? 2 : 1, width = 64u << group;
             struct map from = net->at;
 
             if (bottleneck)
-                conv_norm_relu(net, width, 1, 1, 1, 0, 0);
-            conv_norm_relu(net, width, 3, 3, stride, 1, 1);
-            conv(net, bottleneck ? 4 * width : width, bottleneck ? 1 : 3, 1);
-            norm(net);
+                layers_conv_norm_relu(net, width, 1, 1, 1, 0, 0);
+            layers_conv_norm_relu(net, width, 3, 3, stride, 1, 1);
+            layers_conv(net, bottleneck ? 4 * width : width, bottleneck ? 1 : 3, 1);
+            layers_norm(net);
             shortcut(net, from, stride);
         }
-    pool_all(net);
-    stage(net, "pool");
-    linear(net, 1000);
-    save(net);
-    stage(net, "fc");
+    layers_pool_all(net);
+    layers_stage(net, "pool");
+    layers_linear(net, 1000);
+    layers_save(net);
+    layers_stage(net, "fc");
 }
 
 static void resnet18(struct net *net)
@@ -277,39 +107,39 @@ static void densenet(struct net *net, const uint32_t *depths)
 {
     enum { GROWTH = 32 };
 
-    conv_norm_relu(net, 64, 7, 7, 2, 3, 3);
-    stage(net, "conv");
-    pool(net, 3, 2, 1);
-    stage(net, "pool");
+    layers_conv_norm_relu(net, 64, 7, 7, 2, 3, 3);
+    layers_stage(net, "conv");
+    layers_pool(net, 3, 2, 1);
+    layers_stage(net, "pool");
     for (uint32_t group = 0; group < 4; group++) {
         for (uint32_t i = 0; i < depths[group]; i++) {
             struct map features = net->at;
 
-            to_new_map(net); /* the norm keeps its input, which the stage before has saved */
-            relu(net);
-            conv_norm_relu(net, 4 * GROWTH, 1, 1, 1, 0, 0);
-            conv(net, GROWTH, 3, 1);
-            do_not_save(net);
+            layers_to_new_map(net); /* the norm keeps its input, which the stage before has saved */
+            layers_relu(net);
+            layers_conv_norm_relu(net, 4 * GROWTH, 1, 1, 1, 0, 0);
+            layers_conv(net, GROWTH, 3, 1);
+            layers_do_not_save(net);
             features.c += GROWTH;
             net->at = features;
-            to_new_map(net); /* the copy */
-            save(net);
-            stage(net, "dense");
+            layers_to_new_map(net); /* the copy */
+            layers_save(net);
+            layers_stage(net, "dense");
         }
-        to_new_map(net);
-        relu(net);
+        layers_to_new_map(net);
+        layers_relu(net);
         if (group < 3) {
-            conv(net, net->at.c / 2, 1, 1);
-            save(net);
-            pool(net, 2, 2, 0);
+            layers_conv(net, net->at.c / 2, 1, 1);
+            layers_save(net);
+            layers_pool(net, 2, 2, 0);
         } else {
-            pool_all(net);
+            layers_pool_all(net);
         }
-        stage(net, "transition");
+        layers_stage(net, "transition");
     }
-    linear(net, 1000);
-    save(net);
-    stage(net, "fc");
+    layers_linear(net, 1000);
+    layers_save(net);
+    layers_stage(net, "fc");
 }
 
 static void densenet121(struct net *net)
@@ -334,13 +164,13 @@ static void branch(struct net *net, struct map from, uint32_t pooled, const stru
 {
     net->at = from;
     if (pooled == 1)
-        pool(net, 3, 1, 1);
+        layers_pool(net, 3, 1, 1);
     if (pooled == 2)
-        pool(net, 3, 2, 0);
+        layers_pool(net, 3, 2, 0);
     for (; units->channels != 0; units++)
-        conv_norm_relu(net, units->channels, units->kh, units->kw, units->stride,
-                       units->stride == 2 ? 0 : units->kh / 2,
-                       units->stride == 2 ? 0 : units->kw / 2);
+        layers_conv_norm_relu(net, units->channels, units->kh, units->kw, units->stride,
+                              units->stride == 2 ? 0 : units->kh / 2,
+                              units->stride == 2 ? 0 : units->kw / 2);
     *channels += net->at.c;
 }
 
@@ -354,9 +184,9 @@ static void block(struct net *net, const struct unit (*branches)[6], uint32_t co
     for (uint32_t i = 0; i < count; i++)
         branch(net, from, i + 1 == count ? pooled : 0, branches[i], &channels);
     net->at.c = channels;
-    to_new_map(net); /* joined by a copy */
-    save(net);
-    stage(net, "block");
+    layers_to_new_map(net); /* joined by a copy */
+    layers_save(net);
+    layers_stage(net, "block");
 }
 
 /* Szegedy et al., 2016, without the auxiliary classifier. */
@@ -366,17 +196,17 @@ static void inception3(struct net *net)
     static const uint32_t pool_features[] = {32, 64, 64}, widths[] = {128, 160, 160, 192};
 
     for (uint32_t i = 0; i < 3; i++) {
-        conv_norm_relu(net, stem[i].channels, 3, 3, stem[i].stride, i == 2, i == 2);
-        stage(net, "conv");
+        layers_conv_norm_relu(net, stem[i].channels, 3, 3, stem[i].stride, i == 2, i == 2);
+        layers_stage(net, "conv");
     }
-    pool(net, 3, 2, 0);
-    stage(net, "pool");
-    conv_norm_relu(net, 80, 1, 1, 1, 0, 0);
-    stage(net, "conv");
-    conv_norm_relu(net, 192, 3, 3, 1, 0, 0);
-    stage(net, "conv");
-    pool(net, 3, 2, 0);
-    stage(net, "pool");
+    layers_pool(net, 3, 2, 0);
+    layers_stage(net, "pool");
+    layers_conv_norm_relu(net, 80, 1, 1, 1, 0, 0);
+    layers_stage(net, "conv");
+    layers_conv_norm_relu(net, 192, 3, 3, 1, 0, 0);
+    layers_stage(net, "conv");
+    layers_pool(net, 3, 2, 0);
+    layers_stage(net, "pool");
     for (uint32_t i = 0; i < 3; i++)
         block(net,
               (const struct unit[][6]){{{64, 1, 1, 1}},
@@ -413,24 +243,24 @@ static void inception3(struct net *net)
             struct map middle;
 
             net->at = from;
-            conv_norm_relu(net, wide ? 448 : 384, 1, 1, 1, 0, 0);
+            layers_conv_norm_relu(net, wide ? 448 : 384, 1, 1, 1, 0, 0);
             if (wide)
-                conv_norm_relu(net, 384, 3, 3, 1, 1, 1);
+                layers_conv_norm_relu(net, 384, 3, 3, 1, 1, 1);
             middle = net->at;
             branch(net, middle, 0, (const struct unit[]){{384, 1, 3, 1}, {0, 0, 0, 0}}, &channels);
             branch(net, middle, 0, (const struct unit[]){{384, 3, 1, 1}, {0, 0, 0, 0}}, &channels);
         }
         branch(net, from, 1, (const struct unit[]){{192, 1, 1, 1}, {0, 0, 0, 0}}, &channels);
         net->at.c = channels;
-        to_new_map(net);
-        save(net);
-        stage(net, "block");
+        layers_to_new_map(net);
+        layers_save(net);
+        layers_stage(net, "block");
     }
-    pool_all(net);
-    stage(net, "pool");
-    linear(net, 1000);
-    save(net);
-    stage(net, "fc");
+    layers_pool_all(net);
+    layers_stage(net, "pool");
+    layers_linear(net, 1000);
+    layers_save(net);
+    layers_stage(net, "fc");
 }
 
 static const struct {
@@ -464,7 +294,7 @@ bool nets_write(uint32_t index, uint32_t image, uint32_t batch, FILE *out, doubl
     struct net net = {.out = out, .batch = batch, .at = {3, image, image}, .valid = true};
 
     fprintf(out, "# %s, %u images of %u x %u\nL 10 12000000000 12000000000 1000\nI %llu\n",
-            nets[index].name, batch, image, image, (unsigned long long)bytes_of(&net, net.at));
+            nets[index].name, batch, image, image, (unsigned long long)layers_bytes(&net, net.at));
     nets[index].build(&net);
     *operations = net.weighted / batch;
     return net.valid;
