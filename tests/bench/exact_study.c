@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The optimum of random tiny problems three times, without shared code, and ours next to it:
+/* The optimum of random tiny problems three times, and ours next to it:
  *     exact_study [COUNT [ours]]      "ours": prints the row of ours alone
  * Runs in a folder where it may write: problem.lp, solution.txt and cbc.log are cbc's. */
 #include <stdio.h>
