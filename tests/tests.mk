@@ -36,8 +36,7 @@ $(O)/tests/victims/multi_device: SIMCC_DRIVER = -isystem$(CUDA_INCLUDE) -lcuda
 ## fuzz: the readers of files, by libFuzzer, FUZZ_SECONDS=3600 each; goes on where it stopped
 .PHONY: fuzz
 FUZZ_SECONDS ?= 3600
-fuzz:
-	@mkdir -p '$(O)'
+fuzz: $(O)/libspilltest.a
 	@BUILD='$(abspath $(O))' CUDA_INCLUDE='$(CUDA_INCLUDE)' tests/fuzz/run $(FUZZ_SECONDS) $(T)
 
 ## check-gpu: on this machine's GPU; T='PART...' for some (tests/gpu/README.md)
