@@ -116,6 +116,11 @@ static void poor_ones(void **state)
     make(&s);
     s.trace.iterations = 0;
     expect(&s, "iteration", SPILL_FINDING_WARN, "nothing repeats");
+    s.trace.iterations = 3;
+    s.trace.others = 4;
+    expect(&s, "iteration", SPILL_FINDING_WARN, "4 times something else");
+    s.trace.log_max = s.trace.log_bytes = MIB;
+    expect(&s, "record", SPILL_FINDING_WARN, "1.0 MiB");
     for (uint32_t k = 0; k < 4; k++)
         s.ops[k].duration_ns = 0;
     expect(&s, "times", SPILL_FINDING_WARN, "4 of 6");

@@ -48,9 +48,11 @@ static void dump_meta(const struct spill_trace *trace, FILE *out)
         uint64_t value;
     } rows[] = {
         {"iterations", trace->iterations},
+        {"others", trace->others},
         {"ops", trace->op_count},
         {"accesses", trace->access_count},
         {"buffers", trace->buffer_count},
+        {"differences", trace->difference_count},
         {"page_bytes", trace->page_bytes},
         {"gpu_bytes", trace->gpu_bytes},
         {"gpu_budget_bytes", trace->gpu_budget},
@@ -63,6 +65,8 @@ static void dump_meta(const struct spill_trace *trace, FILE *out)
         {"in_latency_ns", trace->in.latency_ns},
         {"in_bytes_per_s", trace->in.bytes_per_s},
         {"duplex_permille", trace->duplex_permille},
+        {"log_bytes", trace->log_bytes},
+        {"log_max_bytes", trace->log_max},
     };
     put_name(trace, "meta program", trace->program, out);
     put_name(trace, "meta device", trace->device_name, out);
@@ -92,9 +96,12 @@ static void dump_ops(const struct spill_trace *trace, FILE *out)
 {
     for (uint32_t k = 0; k < trace->op_count; k++) {
         const struct spill_trace_op *op = &trace->ops[k];
-        fprintf(out, "op %u kind %s stream %u duration_ns %" PRIu64 " grid %u %u %u block %u %u %u",
-                k, spill_tracetext_kind(op->kind), op->stream, (uint64_t)op->duration_ns,
-                op->grid[0], op->grid[1], op->grid[2], op->block[0], op->block[1], op->block[2]);
+        fprintf(out,
+                "op %u kind %s stream %u start_ns %" PRIu64 " duration_ns %" PRIu64
+                " paged_bytes %" PRIu64 " grid %u %u %u block %u %u %u",
+                k, spill_tracetext_kind(op->kind), op->stream, op->start_ns, op->duration_ns,
+                op->paged_bytes, op->grid[0], op->grid[1], op->grid[2], op->block[0], op->block[1],
+                op->block[2]);
         put_name(trace, " name", op->name, out);
     }
 }
@@ -109,14 +116,23 @@ static void dump_accesses(const struct spill_trace *trace, FILE *out)
     }
 }
 
+static void dump_differences(const struct spill_trace *trace, FILE *out)
+{
+    for (uint32_t i = 0; i < trace->difference_count; i++) {
+        const struct spill_trace_difference *difference = &trace->differences[i];
+        fprintf(out, "difference %u iteration %u op %u expected ", i, difference->iteration,
+                difference->op);
+        put_text(spill_tracetext_name(trace, difference->expected, ""), out);
+        put_name(trace, " found", difference->found, out);
+    }
+}
+
 static const struct kind {
     const char *name;
     void (*dump)(const struct spill_trace *trace, FILE *out);
 } kinds[] = {
-    {"meta", dump_meta},
-    {"buffers", dump_buffers},
-    {"ops", dump_ops},
-    {"accesses", dump_accesses},
+    {"meta", dump_meta},         {"buffers", dump_buffers},         {"ops", dump_ops},
+    {"accesses", dump_accesses}, {"differences", dump_differences},
 };
 enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -128,7 +144,7 @@ struct request {
 
 static const struct argp_option table[] = {
     {"only", KEY_ONLY, "KIND", 0,
-     "Only records of this kind: meta, buffers, ops or accesses; may be repeated", -2},
+     "Only records of this kind: meta, buffers, ops, accesses or differences; may be repeated", -2},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -137,7 +153,8 @@ static unsigned find_kind(const char *name)
     for (unsigned i = 0; i < KIND_COUNT; i++)
         if (strcmp(kinds[i].name, name) == 0)
             return 1u << i;
-    spill_log(SPILL_LOG_ERROR, "--only %s: the kinds are meta, buffers, ops and accesses", name);
+    spill_log(SPILL_LOG_ERROR,
+              "--only %s: the kinds are meta, buffers, ops, accesses and differences", name);
     exit(SPILL_EXIT_USAGE);
 }
 

@@ -15,13 +15,26 @@ enum { SIZE_TEXT = 24, FEW = 3 };
 
 static void check_iteration(const struct spill_trace *trace, struct spill_findings *found)
 {
-    if (trace->iterations > 0)
-        spill_finding_add(found, SPILL_FINDING_OK, "iteration", NULL,
-                          "%u operations, seen %u times alike", trace->op_count, trace->iterations);
-    else
+    char size[SIZE_TEXT];
+    if (trace->iterations == 0)
         spill_finding_add(found, SPILL_FINDING_WARN, "iteration",
                           "profile more steps, or mark the steps by spillway_iteration()",
                           "nothing repeats: the %u operations are the whole run", trace->op_count);
+    else if (trace->others > trace->iterations)
+        spill_finding_add(found, SPILL_FINDING_WARN, "iteration",
+                          "see 'spillway dump --only differences' for what differs",
+                          "%u operations, seen %u times alike, but %u times something else came",
+                          trace->op_count, trace->iterations, trace->others);
+    else
+        spill_finding_add(
+            found, SPILL_FINDING_OK, "iteration", NULL,
+            "%u operations, seen %u times alike; %u times something else came between",
+            trace->op_count, trace->iterations, trace->others);
+    if (trace->log_max > 0 && trace->log_bytes >= trace->log_max)
+        spill_finding_add(
+            found, SPILL_FINDING_WARN, "record", "raise SPILLWAY_PROFILE_MEM",
+            "the %s for the record of what the program does were full: it is cut short",
+            spill_size_format(trace->log_max, size, sizeof(size)));
 }
 
 static void check_times(const struct spill_trace *trace, struct spill_findings *found)
@@ -115,12 +128,11 @@ static void check_memory(const struct spill_trace *trace, struct spill_findings 
                           "peak %s, and %s of buffers below one page", a,
                           spill_size_format(trace->small_bytes, b, sizeof(b)));
     if (trace->paged_bytes > 0)
-        spill_finding_add(
-            found, SPILL_FINDING_WARN, "paging",
-            "profile with more GPU memory, or a smaller batch, for truer times",
-            "%s were moved while it was watched: it did not fit, and times are longer "
-            "than they need be",
-            spill_size_format(trace->paged_bytes, a, sizeof(a)));
+        spill_finding_add(found, SPILL_FINDING_WARN, "paging",
+                          "profile with more GPU memory, or a smaller batch, for a truer step time",
+                          "%s were moved while it was watched, as it did not fit: the step took "
+                          "longer than it need",
+                          spill_size_format(trace->paged_bytes, a, sizeof(a)));
 }
 
 static void check_pins(const struct spill_trace *trace, struct spill_findings *found)
