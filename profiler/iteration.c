@@ -185,6 +185,8 @@ static enum spill_status identify_events(struct build *b)
             entry->birth_op = op;
         else
             entry->free_op = op;
+        if (record->kind == SPILL_LOGREC_FREE && record->pin != SPILL_TRACE_UNPINNED)
+            entry->pin = record->pin;
     }
     return SPILL_OK;
 }

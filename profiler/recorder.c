@@ -155,6 +155,7 @@ enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct 
     record->addr = buf->addr;
     record->bytes = buf->bytes;
     record->site = buf->site;
+    record->pin = buf->pin;
     record->sum = spill_mix(record->kind + 1, buf->bytes);
     record->key = spill_mix(spill_mix(record->sum, buf->addr), map->live_bytes);
     rec->record_count++;

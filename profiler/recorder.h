@@ -27,6 +27,7 @@ struct spill_logrec {
     uint64_t addr;
     uint64_t bytes; /* also of copies and memsets */
     uint32_t site;
+    uint32_t pin;      /* of a buffer that is freed: enum spill_trace_pin */
     bool begun, ended; /* begin_ns, end_ns are known */
     /* ops */
     CUfunction function;

@@ -36,4 +36,7 @@ bend 44MiB 4 --steps 60 --eval 7 --small 11 --streams
 bend 50MiB 15 --steps 30 --hide 9
 bend 44MiB 10 --steps 20 --build 6
 bend 38MiB 12 --steps 20 --build 1
+# The same for what every step allocates anew: the pin is the next instance's, too.
+bend 44MiB 20 --steps 30 --young 1
+bend 36MiB 5 --steps 40 --young 1 --eval 7
 exit $failed

@@ -18,7 +18,9 @@
  *   --ask N     in step N the process sends itself SIGUSR1, the default action of which is to end
  * it
  *   --handle    and handles it
- *   --build N   from step N on a kernel writes the pointer table anew in every step */
+ *   --build N   from step N on a kernel writes the pointer table anew in every step
+ *   --young N   from step N on it is uploaded in every step, and points to activations, which every
+ * step allocates anew */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 
@@ -48,7 +50,7 @@ enum {
 
 static int steps = 12, layers = 8, mib = 2;
 static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every, build_at,
-    ask_at;
+    ask_at, young_at;
 static int by_profiler, by_nvtx, rarely = 1;
 static int two_streams, two_threads, mark, handle;
 static volatile sig_atomic_t handled;
@@ -206,12 +208,12 @@ static void fail_once(struct net *net)
     printf("step %d failed as it should: %s\n", net->step, cudaGetErrorName(cudaGetLastError()));
 }
 
-static void upload_table(struct net *net)
+static void upload_table(struct net *net, float **from, int count)
 {
     if (net->table == NULL)
         CHECK(cudaMalloc((void **)&net->table, sizeof(float *) * layers));
-    net->table_count = layers;
-    CHECK(cudaMemcpy(net->table, net->w, sizeof(float *) * layers, cudaMemcpyHostToDevice));
+    net->table_count = count;
+    CHECK(cudaMemcpy(net->table, from, sizeof(float *) * count, cudaMemcpyHostToDevice));
 }
 
 /* Half of the weights: what the table reaches stays resident, and must fit. */
@@ -251,7 +253,9 @@ static void run_step(struct net *net)
     if (net->step == ask_at)
         raise(SIGUSR1);
     if (net->step == hide_at)
-        upload_table(net);
+        upload_table(net, net->w, layers);
+    if (young_at != 0 && net->step >= young_at)
+        upload_table(net, net->a, layers / 2);
     if (build_at != 0 && net->step >= build_at)
         write_table(net);
     if (net->table != NULL) {
@@ -297,25 +301,13 @@ static void parse(int argc, char **argv)
         int *value;
         int flag;
     } options[] = {
-        {"--steps", &steps, 0},
-        {"--layers", &layers, 0},
-        {"--mib", &mib, 0},
-        {"--eval", &eval_every, 0},
-        {"--small", &small_every, 0},
-        {"--skip", &skip_every, 0},
-        {"--grow", &grow_at, 0},
-        {"--fail", &fail_at, 0},
-        {"--hide", &hide_at, 0},
-        {"--log", &log_every, 0},
-        {"--build", &build_at, 0},
-        {"--mark", &mark, 1},
-        {"--profiler", &by_profiler, 1},
-        {"--nvtx", &by_nvtx, 1},
-        {"--rarely", &rarely, 0},
-        {"--ask", &ask_at, 0},
-        {"--handle", &handle, 1},
-        {"--streams", &two_streams, 1},
-        {"--threads", &two_threads, 1},
+        {"--steps", &steps, 0},         {"--layers", &layers, 0},        {"--mib", &mib, 0},
+        {"--eval", &eval_every, 0},     {"--small", &small_every, 0},    {"--skip", &skip_every, 0},
+        {"--grow", &grow_at, 0},        {"--fail", &fail_at, 0},         {"--hide", &hide_at, 0},
+        {"--log", &log_every, 0},       {"--build", &build_at, 0},       {"--young", &young_at, 0},
+        {"--mark", &mark, 1},           {"--profiler", &by_profiler, 1}, {"--nvtx", &by_nvtx, 1},
+        {"--rarely", &rarely, 0},       {"--ask", &ask_at, 0},           {"--handle", &handle, 1},
+        {"--streams", &two_streams, 1}, {"--threads", &two_threads, 1},
     };
     for (int i = 1; i < argc; i++) {
         unsigned o = 0, count = sizeof(options) / sizeof(options[0]);
