@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cudaFree waits for the device, and programs lean on it: memory freed while another stream used it
- * is given out again, and what the other stream wrote is read, with no event in between. Each step
- * does both, among buffers large enough that there is something to move; sums show what went wrong.
- */
+ * is given out again, what the other stream wrote is read, with no event in between, the pinned
+ * source of a copy is written anew, the pinned target of one is read. Each step does all of it,
+ * among buffers large enough that there is something to move; sums show what went wrong. */
 #include <cuda_runtime.h>
 
 #include <stdio.h>
@@ -63,8 +63,33 @@ static void use_small(cudaStream_t stream, float *out, float value)
     CHECK(cudaFree(scratch));
 }
 
+/* Pinned memory of the host, which the side stream's copies read and write until the free. */
+static float copy_both_ways(cudaStream_t stream, float *device, float *source, float *target,
+                            float value)
+{
+    float *scratch = device_floats(SMALL);
+    for (int i = 0; i < SMALL; i++)
+        source[i] = value + (float)(i % 5);
+    CHECK(cudaMemcpyAsync(device, source, SMALL * sizeof(float), cudaMemcpyHostToDevice, stream));
+    CHECK(cudaFree(scratch));
+    memset(source, 0, SMALL * sizeof(float));
+
+    scratch = device_floats(SMALL);
+    target[SMALL - 1] = -1.0f;
+    fill<<<SMALL / THREADS, THREADS, 0, stream>>>(scratch, SMALL, value);
+    CHECK(cudaGetLastError());
+    mix<<<SMALL / THREADS, THREADS, 0, stream>>>(scratch, device, SMALL, 1);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpyAsync(target, scratch, SMALL * sizeof(float), cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaFree(scratch));
+    return target[SMALL - 1];
+}
+
 int main(void)
 {
+    float *source, *target, *device = device_floats(SMALL);
+    CHECK(cudaMallocHost((void **)&source, SMALL * sizeof(float)));
+    CHECK(cudaMallocHost((void **)&target, SMALL * sizeof(float)));
     float *layer[LAYERS], *sums = device_floats(2), host[2];
     float *kept = device_floats(SMALL), *side_kept = device_floats(SMALL);
     cudaStream_t side;
@@ -95,8 +120,12 @@ int main(void)
         sum_of<<<1, 1>>>(kept, SMALL, 1, sums + 1);
         CHECK(cudaGetLastError());
         CHECK(cudaMemcpy(host, sums, sizeof(host), cudaMemcpyDeviceToHost));
-        printf("step %d sums %.9g %.9g\n", step, host[0], host[1]);
+        float copied = copy_both_ways(side, device, source, target, (float)step);
+        printf("step %d sums %.9g %.9g copied %.9g\n", step, host[0], host[1], copied);
     }
+    CHECK(cudaFreeHost(source));
+    CHECK(cudaFreeHost(target));
+    CHECK(cudaFree(device));
     CHECK(cudaFree(side_kept));
     CHECK(cudaFree(kept));
     CHECK(cudaFree(sums));
