@@ -37,6 +37,7 @@ static struct site *sites;      /* by hash */
 static struct site **by_number; /* number - 1 -> site */
 static size_t by_number_cap;
 static uint32_t site_count;
+static bool python_wanted;
 
 /* libunwind keeps a cache for each thread, and takes a lock when the thread ends: after
  * ThreadSanitizer has forgotten it, and crashes. */
@@ -130,6 +131,11 @@ static struct site *add_site(uint64_t hash, void *const *frames, uint32_t count,
     return site;
 }
 
+void spill_stack_python(bool wanted)
+{
+    python_wanted = wanted;
+}
+
 /* Where the interpreter was called from is told by its own frames, as many as there is room for; of
  * the COUNT native ones those stay that it called. */
 static int call_python(void *const *frames, int count, char *python, size_t python_len)
@@ -163,7 +169,7 @@ uint32_t spill_stack_here(void)
         return SPILL_NO_SITE;
     uint64_t hash = 0;
     python[0] = '\0';
-    if (spill_pyframes_offered())
+    if (python_wanted && spill_pyframes_offered())
         count = call_python(frames + first, count, python, sizeof(python));
     for (int i = 0; i < count; i++)
         hash = spill_mix(hash, (uintptr_t)frames[first + i]);

@@ -12,6 +12,10 @@
 #define SPILL_STACK_FRAMES 16
 #define SPILL_NO_SITE      0
 
+/* Python frames, too? They cost some 10 us each to ask for, so only where a trace is to show them.
+ */
+void spill_stack_python(bool wanted);
+
 /* The number of the caller's stack, the library's own frames left out; SPILL_NO_SITE if it cannot
  * be walked. The same stack gives the same number. */
 uint32_t spill_stack_here(void);

@@ -3,6 +3,7 @@
  * divergences, never on the planned path. */
 #include "preload/base/heap.h"
 #include "preload/base/log.h"
+#include "profiler/stack.h"
 #include "replay/engine.h"
 
 #define GUARDED_ITERATIONS 2
@@ -17,6 +18,7 @@ bool spill_engine_boot(struct spill_engine *e)
         spill_planner_boot(e->planner);
         e->open_op = SPILL_NO_EVENT;
         e->state = SPILL_STATE_OBSERVE;
+        spill_stack_python(e->config->mode == SPILL_MODE_PROFILE || e->config->output[0] != '\0');
         e->rec.bytes_max = e->config->profile_mem;
         e->rec.marks_only = e->config->iteration[0] != '\0';
         spill_engine_start_recording(e);
