@@ -24,9 +24,9 @@ uint64_t spill_account_clock(void)
 
 void spill_account_adopted(struct spill_engine *e)
 {
-    const struct spill_script *s = e->perform.script;
+    const struct spill_script *s = e->plan->perform.script;
     const struct spill_outcome *outcome = &e->planner->outcome;
-    e->account.plan_now = e->account.plan_count++;
+    e->account.plan_now = e->plan->stat = e->account.plan_count++;
     *spill_account_plan(&e->account) = (struct spill_planstat){
         .compute_ns = s->plan->compute_ns,
         .step_ns = s->plan->step_ns,
@@ -55,7 +55,7 @@ static const char *format_device(const struct spill_engine *e, char *out, size_t
 
 void spill_account_started(const struct spill_engine *e)
 {
-    const struct spill_script *s = e->perform.script;
+    const struct spill_script *s = e->plan->perform.script;
     char moved[32], budget[32], step[32], ideal[32], host[32], device[32];
     uint32_t buffers = 0;
     for (uint32_t b = 0; b < s->buffer_count; b++)

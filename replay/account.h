@@ -49,6 +49,7 @@ struct spill_account {
     uint32_t plan_count;                          /* put in force, a replaced one included */
     uint32_t plan_now;                            /* number of the one in force, or last in force */
     uint64_t fallbacks[SPILL_REASON_COUNT];
+    uint64_t changes; /* from one plan to another, without a fallback */
     uint64_t stall_ns[SPILL_STALL_COUNT];
     uint64_t ops_planned;             /* came as planned, guarded iterations included */
     uint64_t ops_resident, ops_paged; /* other ops: their buffers were there; were brought in */

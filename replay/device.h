@@ -28,7 +28,8 @@ struct spill_page {
     uint64_t last_use; /* number of the last op that touched it */
     char *host;        /* its contents while ON_HOST */
     uint32_t frame;    /* mapped frame, SPILL_NO_FRAME: none */
-    uint32_t where;    /* enum spill_where */
+    uint16_t where;    /* enum spill_where */
+    uint16_t claims;   /* plans in whose range this page is the first one */
 };
 
 struct spill_frame {

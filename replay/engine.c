@@ -15,15 +15,10 @@ static bool matches(const struct spill_engine *e, const struct spill_opcall *op,
 {
     if (event == NULL || event->kind != SPILL_LOGREC_OP)
         return false;
-    const struct spill_script *s = e->perform.script;
+    const struct spill_script *s = e->plan->perform.script;
     const struct spill_script_op *planned = &s->ops[event->index];
-    if (planned->function != op->function || planned->stream != op->stream ||
-        planned->kind != op->kind || planned->bytes != op->bytes ||
-        planned->touches.count != e->touches.count)
+    if (!spill_planset_same_op(planned, op, e->touches.count))
         return false;
-    for (unsigned i = 0; i < 3; i++)
-        if (planned->grid[i] != op->grid[i] || planned->block[i] != op->block[i])
-            return false;
     for (uint32_t i = 0; i < e->touches.count; i++)
         if (e->dev.buffers.bufs[e->touches.list[i].slot].plan_id !=
             s->touches[planned->touches.first + i])
@@ -106,17 +101,8 @@ void spill_engine_sources(struct spill_engine *e, const struct spill_opcall *op)
                             op->host_bytes - skip, sizeof(uint64_t), pin_stored, e);
 }
 
-static bool shadow_matches(struct spill_engine *e, const struct spill_opcall *op)
-{
-    if (spill_engine_shadow_ready(e) && matches(e, op, spill_engine_expected(e)))
-        return true;
-    spill_engine_shadow_restart(e);
-    return spill_engine_shadow_ready(e) && matches(e, op, spill_engine_expected(e));
-}
-
 static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
 {
-    e->shadow_hit = shadow_matches(e, op);
     uint64_t misses = e->dev.misses;
     CUresult result = spill_pager_ensure(&e->dev, &e->touches);
     if (e->dev.misses == misses) { /* most often, and not worth two looks at the clock */
@@ -163,6 +149,30 @@ static void resident_after(struct spill_engine *e, const struct spill_opcall *op
     }
 }
 
+static bool is_next(const struct spill_engine *e, const struct spill_opcall *op)
+{
+    return (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY) &&
+           matches(e, op, spill_engine_expected(e));
+}
+
+/* OP is the next one of the plan in force. */
+static CUresult planned_before(struct spill_engine *e, const struct spill_opcall *op)
+{
+    CUresult result;
+    e->open_op = spill_engine_expected(e)->index;
+    if (e->state == SPILL_STATE_REPLAY) {
+        result = spill_freeorder_op(&e->free_order, op->stream);
+        return result == CUDA_SUCCESS ? spill_perform_replay_before(&e->plan->perform, e->open_op)
+                                      : result;
+    }
+    uint64_t start = spill_account_clock();
+    result = spill_perform_guard_before(&e->plan->perform, &e->dev, e->open_op);
+    spill_account_held(&e->account, SPILL_STALL_GUARDING, start);
+    if (result != CUDA_SUCCESS) /* the pager can serve any op */
+        spill_engine_diverge(e, SPILL_REASON_OTHER_OP);
+    return result;
+}
+
 CUresult spill_engine_before(struct spill_engine *e, struct spill_opcall *op)
 {
     if (e->state == SPILL_STATE_BROKEN)
@@ -175,24 +185,11 @@ CUresult spill_engine_before(struct spill_engine *e, struct spill_opcall *op)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (op->kind == SPILL_OPKIND_KERNEL && e->config->pin[0] != '\0')
         pin_touched(e, op);
-    if (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY) {
-        const struct spill_iteration_event *event = spill_engine_expected(e);
-        if (matches(e, op, event)) {
-            e->open_op = event->index;
-            CUresult result;
-            if (e->state == SPILL_STATE_REPLAY) {
-                result = spill_freeorder_op(&e->free_order, op->stream);
-                return result == CUDA_SUCCESS ? spill_perform_replay_before(&e->perform, e->open_op)
-                                              : result;
-            }
-            uint64_t start = spill_account_clock();
-            result = spill_perform_guard_before(&e->perform, &e->dev, e->open_op);
-            spill_account_held(&e->account, SPILL_STALL_GUARDING, start);
-            if (result == CUDA_SUCCESS)
-                return result;
-            e->open_op = SPILL_NO_EVENT; /* fall back to the pager, which can serve any op */
-        }
-        spill_engine_diverge(e, SPILL_REASON_OTHER_OP);
+    struct spill_event event = {.kind = SPILL_LOGREC_OP, .op = op};
+    if (is_next(e, op) || spill_planset_expects(e, &event)) {
+        CUresult result = planned_before(e, op);
+        if (result == CUDA_SUCCESS || e->state != SPILL_STATE_OBSERVE)
+            return result;
     }
     if (e->state == SPILL_STATE_RESIDENT && e->recording)
         resident_before(e, op);
@@ -209,10 +206,10 @@ static void planned_after(struct spill_engine *e, const struct spill_opcall *op,
     }
     CUresult ours;
     if (e->state == SPILL_STATE_REPLAY) {
-        ours = spill_perform_replay_after(&e->perform, &e->dev, k);
+        ours = spill_perform_replay_after(&e->plan->perform, &e->dev, k);
     } else {
         uint64_t start = spill_account_clock();
-        ours = spill_perform_guard_after(&e->perform, &e->dev, k);
+        ours = spill_perform_guard_after(&e->plan->perform, &e->dev, k);
         spill_account_held(&e->account, SPILL_STALL_GUARDING, start);
     }
     if (ours != CUDA_SUCCESS) {
@@ -220,8 +217,9 @@ static void planned_after(struct spill_engine *e, const struct spill_opcall *op,
         return;
     }
     e->ops_done++;
+    e->frees_left = e->plan->perform.script->ops[k].frees;
     e->account.ops_planned++;
-    if (e->state == SPILL_STATE_REPLAY && e->ops_done == e->perform.script->op_count)
+    if (e->state == SPILL_STATE_REPLAY && e->ops_done == e->plan->perform.script->op_count)
         spill_account_border(e, op->stream);
     spill_engine_advance(e);
 }
@@ -235,8 +233,8 @@ void spill_engine_after(struct spill_engine *e, const struct spill_opcall *op, C
     }
     if (e->state == SPILL_STATE_RESIDENT && e->recording)
         resident_after(e, op, result);
-    if (e->state == SPILL_STATE_OBSERVE && e->shadow_hit && result == CUDA_SUCCESS)
-        spill_engine_shadow_hit(e);
+    if (e->state == SPILL_STATE_OBSERVE)
+        spill_planset_happened(e, result != CUDA_SUCCESS);
     if (!spill_engine_watching(e))
         return;
     if (result != CUDA_SUCCESS) {

@@ -19,6 +19,7 @@
 #include "replay/pager.h"
 #include "replay/perform.h"
 #include "replay/planner.h"
+#include "replay/planset.h"
 #include "replay/slab.h"
 
 enum spill_state {
@@ -49,23 +50,24 @@ struct spill_engine {
     struct spill_follow follow;
     bool watched_marked; /* the program marked its border */
     struct spill_links links;
-    struct spill_planner *planner;    /* outlives contexts */
-    uint32_t planned_period;          /* of the iteration the planner works on */
-    uint64_t planned_sum, script_sum; /* spill_border_sum of that iteration, of the active plan's */
-    uint32_t planned_at;              /* record count at its border */
-    uint64_t planned_before_ns;       /* what it took, paging included; 0: not known */
-    struct spill_perform perform;
-    uint32_t cursor;          /* next event of the script, also while shadowing */
-    uint32_t ops_done;        /* ops of this iteration so far */
-    uint32_t stretch;         /* iterations since the plan was last entered */
-    uint32_t short_stretches; /* in a row */
-    uint32_t hold;            /* events during which a plan that was left is not taken up again */
-    bool looked_longer;       /* for an iteration made of several of the active plan's */
-    uint32_t guard_left;      /* guarded iterations still to do */
-    uint32_t open_op;         /* script op between before and after, SPILL_NO_EVENT: none */
-    bool shadowed;            /* the script was left; OBSERVE watches for it to come again */
-    bool shadow_hit;          /* the op between before and after is the one the script expects */
-    bool booted;              /* at least once */
+    struct spill_planner *planner; /* outlives contexts */
+    uint32_t planned_period;       /* of the iteration the planner works on */
+    uint64_t planned_sum;          /* spill_border_sum of that iteration */
+    uint32_t planned_at;           /* record count at its border */
+    uint64_t planned_before_ns;    /* what it took, paging included; 0: not known */
+    struct spill_planned plans[SPILL_PLANS];
+    struct spill_planned *plan; /* the one in force, or last in force */
+    uint64_t uses;              /* times a plan was taken up */
+    uint32_t cursor;            /* next event of the plan in force */
+    uint32_t ops_done;          /* ops of this iteration so far */
+    uint32_t stretch;           /* iterations since the plan was last entered */
+    uint32_t short_stretches;   /* in a row */
+    uint32_t hold;              /* events during which a plan that was left is not taken up again */
+    bool looked_longer;         /* for an iteration made of several of the active plan's */
+    uint32_t frees_left;        /* before the last op's deaths and copies in may be done */
+    bool partial;               /* the plan was entered within the iteration that goes on */
+    uint32_t open_op;           /* script op between before and after, SPILL_NO_EVENT: none */
+    bool booted;                /* at least once */
     bool numbered; /* another device was managed before: this one is told apart in what is said */
     CUresult broken;
     CUstream to_host_stream; /* the program's unfinished copies to host memory; NULL: none */
@@ -113,12 +115,12 @@ const struct spill_iteration_event *spill_engine_expected(const struct spill_eng
 void spill_engine_advance(struct spill_engine *e);
 /* Leaves GUARD or REPLAY for OBSERVE. */
 void spill_engine_diverge(struct spill_engine *e, enum spill_reason reason);
-/* OBSERVE: watching for a script that was left. Ready: an event equal to spill_engine_expected
- * would be one more step of a whole iteration as planned. Restart: begin to look for its first
- * event. Hit: the event happened; after a whole iteration the plan is in force again. */
-bool spill_engine_shadow_ready(const struct spill_engine *e);
-void spill_engine_shadow_restart(struct spill_engine *e);
-void spill_engine_shadow_hit(struct spill_engine *e);
+/* PLAN comes into force, after CURSOR events of its iteration, OPS of them ops. False: it could
+ * not, and the pager goes on. */
+bool spill_engine_take_up(struct spill_engine *e, struct spill_planned *plan, uint32_t cursor,
+                          uint32_t ops);
+/* The same in place of the plan that is in force, at the same place of the iteration. */
+bool spill_engine_change(struct spill_engine *e, struct spill_planned *plan);
 void spill_engine_start_recording(struct spill_engine *e);
 /* For good. WHY is said. */
 void spill_engine_become_resident(struct spill_engine *e, const char *why);

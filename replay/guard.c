@@ -135,13 +135,23 @@ CUresult spill_perform_guard_after(struct spill_perform *perform, struct spill_d
         name_fault(perform, dev, k, result);
         return result;
     }
+    for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->outs.count; i++)
+        result = move_out(perform, dev, op->outs.first + i);
+    return result == CUDA_SUCCESS && op->frees == 0 ? spill_perform_guard_freed(perform, dev, k)
+                                                    : result;
+}
+
+CUresult spill_perform_guard_freed(struct spill_perform *perform, struct spill_device *dev,
+                                   uint32_t k)
+{
+    const struct spill_script *s = perform->script;
+    const struct spill_script_op *op = &s->ops[k];
+    CUresult result = CUDA_SUCCESS;
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->deaths.count; i++) {
         uint32_t b = s->lives[op->deaths.first + i];
         result = leave(dev, s->buffers[b].first_page, s->buffers[b].page_count);
         mark(dev, s->buffers[b].first_page, s->buffers[b].page_count, SPILL_NOWHERE);
     }
-    for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->outs.count; i++)
-        result = move_out(perform, dev, op->outs.first + i);
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->ins.count; i++)
         result = move_in(perform, dev, s->plan->in_order[op->ins.first + i]);
     return result;

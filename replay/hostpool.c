@@ -187,6 +187,8 @@ void spill_hostpool_claim(struct spill_hostpool *pool, size_t bytes)
     uint32_t pages = (uint32_t)(bytes / pool->page_bytes);
     if (pool->page_count == 0)
         return;
+    if (pages > pool->page_count)
+        pages = pool->page_count;
     memset(pool->taken, 1, pages);
     memset(pool->taken + pages, 0, pool->page_count - pages);
     pool->lowest = pages;

@@ -29,18 +29,6 @@ static CUresult small_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *a
     return spill_slab_alloc(&e->slabs, &e->dev, bytes, addr);
 }
 
-/* The script's buffer that this allocation is, if it comes as planned; SPILL_NO_PLAN otherwise. */
-static uint32_t planned_buffer(const struct spill_engine *e, uint64_t bytes)
-{
-    const struct spill_iteration_event *event = NULL;
-    if (planned(e) || spill_engine_shadow_ready(e))
-        event = spill_engine_expected(e);
-    if (event == NULL || event->kind != SPILL_LOGREC_ALLOC ||
-        e->perform.script->buffers[event->index].bytes != bytes)
-        return SPILL_NO_PLAN;
-    return event->index;
-}
-
 /* RESIDENT: the memory must be there at once, for a graph may use it without our seeing it. */
 static CUresult back_now(struct spill_engine *e, uint32_t slot)
 {
@@ -50,12 +38,14 @@ static CUresult back_now(struct spill_engine *e, uint32_t slot)
     return spill_pager_ensure(&e->dev, &one);
 }
 
-static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, CUdeviceptr *addr)
+/* Where the plan that goes on with it, if there is one, has it. */
+static CUresult place(struct spill_engine *e, uint64_t bytes, CUdeviceptr *addr)
 {
     struct spill_device *dev = &e->dev;
+    const struct spill_script *script = NULL;
+    const struct spill_script_buffer *known = spill_planset_alloc(e, &script);
     uint32_t pages = (uint32_t)((bytes + dev->page_bytes - 1) >> dev->page_shift);
-    uint32_t first = plan_id != SPILL_NO_PLAN ? e->perform.script->buffers[plan_id].first_page
-                                              : spill_span_take(&dev->ranges, pages);
+    uint32_t first = known != NULL ? known->first_page : spill_span_take(&dev->ranges, pages);
     uint32_t slot;
     if (first == SPILL_NO_PAGE)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -63,10 +53,12 @@ static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, 
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     if (spill_bufmap_add(&dev->buffers, *addr, bytes, &slot) != SPILL_OK)
         goto err_range;
-    dev->buffers.bufs[slot].plan_id = plan_id;
-    /* What was found of last iteration's instance holds of this one. */
-    if (plan_id != SPILL_NO_PLAN)
-        dev->buffers.bufs[slot].pin = e->perform.script->it.trace.buffers[plan_id].pin;
+    if (known != NULL) {
+        uint32_t id = (uint32_t)(known - script->buffers);
+        dev->buffers.bufs[slot].plan_id = planned(e) ? id : SPILL_NO_PLAN;
+        /* What was found of last iteration's instance holds of this one. */
+        dev->buffers.bufs[slot].pin = script->it.trace.buffers[id].pin;
+    }
     if (e->recording)
         dev->buffers.bufs[slot].site = spill_stack_here();
     if (e->state == SPILL_STATE_RESIDENT) {
@@ -84,25 +76,15 @@ static CUresult place(struct spill_engine *e, uint64_t bytes, uint32_t plan_id, 
 err_buffer:
     spill_bufmap_remove(&dev->buffers, slot);
 err_range:
-    if (plan_id == SPILL_NO_PLAN)
+    if (known == NULL)
         (void)spill_span_give(&dev->ranges, first, pages);
     return result;
 }
 
 static CUresult large_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *addr)
 {
-    uint32_t plan_id = SPILL_NO_PLAN;
-    if (planned(e)) {
-        plan_id = planned_buffer(e, bytes);
-        if (plan_id == SPILL_NO_PLAN)
-            spill_engine_diverge(e, SPILL_REASON_OTHER_ALLOC);
-    } else if (e->state == SPILL_STATE_OBSERVE) {
-        plan_id = planned_buffer(e, bytes);
-        if (plan_id == SPILL_NO_PLAN) {
-            spill_engine_shadow_restart(e);
-            plan_id = planned_buffer(e, bytes);
-        }
-    }
+    struct spill_event event = {.kind = SPILL_LOGREC_ALLOC, .bytes = bytes};
+    bool on_plan = spill_planset_expects(e, &event);
     if (!has_capacity(&e->dev, (bytes + e->dev.page_bytes - 1) >> e->dev.page_shift)) {
         char size[32];
         e->dev.refused++;
@@ -113,16 +95,13 @@ static CUresult large_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *a
             spill_size_format(bytes, size, sizeof(size)));
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    bool on_plan = planned(e);
-    CUresult result = place(e, bytes, plan_id, addr);
+    CUresult result = place(e, bytes, addr);
     if (on_plan && result == CUDA_SUCCESS)
         spill_engine_advance(e);
     else if (on_plan)
         spill_engine_diverge(e, SPILL_REASON_OTHER_ALLOC);
-    else if (plan_id != SPILL_NO_PLAN && result == CUDA_SUCCESS)
-        spill_engine_shadow_hit(e);
     else
-        spill_engine_shadow_restart(e);
+        spill_planset_happened(e, result != CUDA_SUCCESS);
     return result;
 }
 
@@ -150,39 +129,26 @@ static CUresult wait_as_free_does(struct spill_engine *e)
     return result;
 }
 
-static bool free_planned(const struct spill_engine *e, const struct spill_buf *buf)
-{
-    if (!planned(e) && !spill_engine_shadow_ready(e))
-        return false;
-    const struct spill_iteration_event *event = spill_engine_expected(e);
-    return event != NULL && event->kind == SPILL_LOGREC_FREE && event->index == buf->plan_id;
-}
-
 static void large_free(struct spill_engine *e, uint32_t slot)
 {
     struct spill_device *dev = &e->dev;
     const struct spill_buf *buf = &dev->buffers.bufs[slot];
-    bool as_planned = free_planned(e, buf);
-    if (planned(e) && !as_planned)
-        spill_engine_diverge(e, SPILL_REASON_OTHER_ALLOC);
-    bool on_plan = planned(e);
-    if (!on_plan && !as_planned)
-        spill_engine_shadow_restart(e);
+    struct spill_event event = {.kind = SPILL_LOGREC_FREE, .slot = slot};
+    bool on_plan = spill_planset_expects(e, &event);
     if (spill_engine_watching(e) &&
         spill_recorder_alloc(&e->rec, &dev->buffers, slot, true) != SPILL_OK)
         spill_engine_give_up(e);
-    uint32_t first = buf->first_page, count = buf->page_count, plan_id = buf->plan_id;
+    uint32_t first = buf->first_page, count = buf->page_count;
     if (!on_plan)
         spill_pager_forget(dev, first, count);
     spill_bufmap_remove(&dev->buffers, slot);
-    if (plan_id == SPILL_NO_PLAN)
+    if (dev->pages[first].claims == 0)
         (void)spill_span_give(&dev->ranges, first, count);
     if (on_plan) {
         spill_engine_advance(e);
         return;
     }
-    if (as_planned)
-        spill_engine_shadow_hit(e);
+    spill_planset_happened(e, false);
     if (spill_engine_watching(e))
         spill_engine_recorded(e);
 }

@@ -15,27 +15,34 @@ static uint32_t span_page(const struct spill_script *s, uint32_t b)
     return s->buffers[b].first_page;
 }
 
+/* A range belongs to the live buffer in it and to every plan that has a buffer there. */
+static void claim(struct spill_device *dev, uint32_t first)
+{
+    dev->pages[first].claims++;
+}
+
+static void disclaim(struct spill_device *dev, uint32_t first, uint32_t count)
+{
+    if (--dev->pages[first].claims == 0 && dev->buffers.slot_of_page[first] == 0)
+        (void)spill_span_give(&dev->ranges, first, count);
+}
+
 static enum spill_status place_buffers(struct spill_script *s, struct spill_device *dev)
 {
     for (uint32_t b = 0; b < s->buffer_count; b++) {
         struct spill_script_buffer *buffer = &s->buffers[b];
-        if (buffer->live_slot != SPILL_NO_BUFFER) {
+        if (buffer->live_slot != SPILL_NO_BUFFER)
             buffer->first_page = dev->buffers.bufs[buffer->live_slot].first_page;
-        } else {
+        else if (!buffer->shared)
             buffer->first_page = spill_span_take(&dev->ranges, buffer->page_count);
-            if (buffer->first_page == SPILL_NO_PAGE) {
-                while (b-- > 0)
-                    if (s->buffers[b].live_slot == SPILL_NO_BUFFER)
-                        (void)spill_span_give(&dev->ranges, s->buffers[b].first_page,
-                                              s->buffers[b].page_count);
-                return SPILL_ERR_NOMEM;
-            }
+        if (buffer->first_page == SPILL_NO_PAGE) {
+            while (b-- > 0)
+                disclaim(dev, s->buffers[b].first_page, s->buffers[b].page_count);
+            return SPILL_ERR_NOMEM;
         }
+        claim(dev, buffer->first_page);
         buffer->addr = spill_device_addr(dev, buffer->first_page);
     }
-    for (uint32_t b = 0; b < s->buffer_count; b++)
-        if (s->buffers[b].live_slot != SPILL_NO_BUFFER)
-            dev->buffers.bufs[s->buffers[b].live_slot].plan_id = b;
     for (uint32_t m = 0; m < s->move_count; m++)
         s->moves[m].first_page =
             span_page(s, s->plan->moves[m].buffer) + s->plan->moves[m].page_first;
@@ -96,13 +103,8 @@ void spill_perform_drop(struct spill_perform *perform, struct spill_device *dev)
     if (s == NULL)
         return;
     spill_verify_drop(&perform->verify);
-    for (uint32_t b = 0; b < s->buffer_count; b++) {
-        uint32_t slot = spill_bufmap_at(&dev->buffers, s->buffers[b].addr);
-        if (slot == SPILL_NO_BUFFER)
-            (void)spill_span_give(&dev->ranges, span_page(s, b), s->buffers[b].page_count);
-        else
-            dev->buffers.bufs[slot].plan_id = SPILL_NO_PLAN;
-    }
+    for (uint32_t b = 0; b < s->buffer_count; b++)
+        disclaim(dev, span_page(s, b), s->buffers[b].page_count);
     spill_heap_free(perform->events, (s->event_count + 1) * sizeof(*perform->events));
     spill_heap_free(perform->bound, (s->plan->frame_count + 1) * sizeof(*perform->bound));
     spill_script_free(s);
@@ -117,31 +119,6 @@ void spill_perform_unbind(struct spill_perform *perform, struct spill_device *de
             spill_device_give_frame(dev, frame);
         perform->bound[f] = SPILL_NO_FRAME;
     }
-}
-
-CUresult spill_perform_alias(struct spill_perform *perform, struct spill_device *dev)
-{
-    const struct spill_script *s = perform->script;
-    CUresult result = CUDA_SUCCESS;
-    perform->aliased = true; /* also when it fails half way: release cleans up */
-    for (uint32_t b = 0; b < s->buffer_count; b++) {
-        uint32_t run = 0;
-        for (uint32_t p = 0; result == CUDA_SUCCESS && p <= s->buffers[b].page_count; p++) {
-            bool missing = p < s->buffers[b].page_count &&
-                           s->plan->frame_of[s->plan->page_base[b] + p] != SPILL_NO_FRAME &&
-                           dev->pages[span_page(s, b) + p].frame == SPILL_NO_FRAME;
-            if (missing) {
-                result =
-                    spill_device_map(dev, span_page(s, b) + p,
-                                     perform->bound[s->plan->frame_of[s->plan->page_base[b] + p]]);
-                run++;
-            } else if (run > 0) {
-                result = spill_device_allow(dev, span_page(s, b) + p - run, run);
-                run = 0;
-            }
-        }
-    }
-    return result;
 }
 
 struct catching_up {
@@ -166,20 +143,59 @@ static void set_where(void *argument, uint32_t buffer, uint32_t first, uint32_t 
     }
 }
 
-/* While replaying, where says the border's state; this brings it up to date after DONE ops. */
-static void catch_up(const struct spill_script *s, struct spill_device *dev, uint32_t done)
+/* While replaying, where says the border's state. */
+static void rewind_places(const struct spill_script *s, struct spill_device *dev)
 {
     struct catching_up c = {s, dev};
-    spill_script_walk(s, done, set_where, &c);
+    for (uint32_t b = 0; b < s->buffer_count; b++)
+        for (uint32_t p = 0; p < s->buffers[b].page_count; p++) {
+            uint32_t number = s->plan->page_base[b] + p;
+            set_where(&c, b, p, 1, (enum spill_border_place)s->border_place[number],
+                      s->border_slot[number]);
+        }
+}
+
+CUresult spill_perform_alias(struct spill_perform *perform, struct spill_device *dev)
+{
+    const struct spill_script *s = perform->script;
+    CUresult result = CUDA_SUCCESS;
+    rewind_places(s, dev);
+    perform->aliased = true; /* also when it fails half way: release cleans up */
+    for (uint32_t b = 0; b < s->buffer_count; b++) {
+        uint32_t run = 0;
+        for (uint32_t p = 0; result == CUDA_SUCCESS && p <= s->buffers[b].page_count; p++) {
+            bool missing = p < s->buffers[b].page_count &&
+                           s->plan->frame_of[s->plan->page_base[b] + p] != SPILL_NO_FRAME &&
+                           dev->pages[span_page(s, b) + p].frame == SPILL_NO_FRAME;
+            if (missing) {
+                result =
+                    spill_device_map(dev, span_page(s, b) + p,
+                                     perform->bound[s->plan->frame_of[s->plan->page_base[b] + p]]);
+                run++;
+            } else if (run > 0) {
+                result = spill_device_allow(dev, span_page(s, b) + p - run, run);
+                run = 0;
+            }
+        }
+    }
+    return result;
+}
+
+/* While replaying, where says the border's state; this brings it up to date after DONE ops. */
+static void catch_up(const struct spill_script *s, struct spill_device *dev, uint32_t done,
+                     bool held)
+{
+    struct catching_up c = {s, dev};
+    spill_script_walk(s, done, held, set_where, &c);
 }
 
 CUresult spill_perform_release(struct spill_perform *perform, struct spill_device *dev,
-                               uint32_t done)
+                               uint32_t done, bool held)
 {
     const struct spill_script *s = perform->script;
     CUresult result = SPILL_CU(cuCtxSynchronize)(), failed;
     if (perform->aliased) {
-        catch_up(s, dev, done);
+        catch_up(s, dev, done, held);
         for (uint32_t f = 0; f < s->plan->frame_count; f++)
             if (perform->bound[f] != SPILL_NO_FRAME)
                 dev->frames[perform->bound[f]].page = SPILL_NO_BUFFER;

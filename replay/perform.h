@@ -15,6 +15,7 @@ struct spill_perform {
     struct spill_script *script; /* NULL: none in force */
     char *slab;                  /* the first slab_bytes of the device's host memory */
     uint64_t slab_bytes;
+    uint64_t keep_bytes; /* of it, that another plan wants: not given back meanwhile */
     CUevent *events;
     uint32_t *bound; /* plan frame -> frame of the device, SPILL_NO_FRAME: not bound */
     bool aliased;
@@ -28,8 +29,10 @@ enum spill_status spill_perform_place(struct spill_perform *perform, struct spil
 /* Drops the script. No page may be mapped through it (release first). */
 void spill_perform_drop(struct spill_perform *perform, struct spill_device *dev);
 
-/* To the border's state, frames bound. On failure the pager's state is intact. */
-CUresult spill_perform_settle(struct spill_perform *perform, struct spill_device *dev);
+/* To the state after OPS ops (0: the border's), but for the last one's deaths and copies in if they
+ * are HELD; frames bound. On failure the pager's state is intact. */
+CUresult spill_perform_settle(struct spill_perform *perform, struct spill_device *dev, uint32_t ops,
+                              bool held);
 
 /* Gives the frames that are bound but hold nobody's data back to the pager. */
 void spill_perform_unbind(struct spill_perform *perform, struct spill_device *dev);
@@ -47,18 +50,23 @@ CUresult spill_perform_guard_before(struct spill_perform *perform, struct spill_
                                     uint32_t k);
 CUresult spill_perform_guard_after(struct spill_perform *perform, struct spill_device *dev,
                                    uint32_t k);
+/* The last of the frees of op K has come, if it has any. */
+CUresult spill_perform_guard_freed(struct spill_perform *perform, struct spill_device *dev,
+                                   uint32_t k);
 
-/* At the border after the guarded iterations: maps every page. */
+/* After the guarded iterations, or after settling: maps every page. */
 CUresult spill_perform_alias(struct spill_perform *perform, struct spill_device *dev);
 
 /* Before and after op K, replayed: no malloc, no lock, no wait of the host. */
 CUresult spill_perform_replay_before(const struct spill_perform *perform, uint32_t k);
 CUresult spill_perform_replay_after(const struct spill_perform *perform, struct spill_device *dev,
                                     uint32_t k);
+CUresult spill_perform_replay_freed(const struct spill_perform *perform, struct spill_device *dev,
+                                    uint32_t k);
 
-/* Back to the pager after DONE ops of an iteration: drains the device, leaves mapped only what
- * holds data, gives unowned frames back. */
+/* Back to the pager after DONE ops of an iteration (HELD as above): drains the device, leaves
+ * mapped only what holds data, gives unowned frames back. */
 CUresult spill_perform_release(struct spill_perform *perform, struct spill_device *dev,
-                               uint32_t done);
+                               uint32_t done, bool held);
 
 #endif

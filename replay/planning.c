@@ -224,10 +224,33 @@ static void take_plan(struct spill_engine *e, bool border)
         spill_engine_adopt(e, planner->script);
     } else if (planner->status == SPILL_OK) {
         spill_script_free(planner->script); /* the program went on otherwise meanwhile */
+    } else if (planner->status == SPILL_ERR_INFEASIBLE && spill_planset_shed(e, NULL)) {
+        /* Other plans hold host memory: without them it is tried again. */
+        while (spill_planset_shed(e, NULL))
+            ;
     } else {
         spill_engine_give_up(e);
         say_no_plan(e);
     }
+}
+
+/* A repetition is noticed wherever it happens to be complete; iterations of several kinds are to
+ * meet at their borders. So they begin where least lives, and something is allocated next. */
+static bool begins_here(const struct spill_recorder *rec, uint32_t period)
+{
+    const struct spill_logrec *first = &rec->records[rec->record_count - period];
+    int64_t live = 0, least = 0; /* against now, backwards */
+    bool any = false;
+    for (uint32_t i = period; i-- > 0;) {
+        any = any || first[i].kind != SPILL_LOGREC_OP;
+        if (first[i].kind == SPILL_LOGREC_ALLOC)
+            live -= (int64_t)first[i].bytes;
+        else if (first[i].kind == SPILL_LOGREC_FREE)
+            live += (int64_t)first[i].bytes;
+        if (live < least)
+            least = live;
+    }
+    return !any || (least == 0 && first->kind == SPILL_LOGREC_ALLOC);
 }
 
 /* Here the last PERIOD records end an iteration that repeats. */
@@ -237,8 +260,11 @@ static void at_repetition(struct spill_engine *e, uint32_t period, bool marked)
         watch(e, period, marked);
         return;
     }
-    if (!e->planner->running)
+    if (!e->planner->running && (marked || begins_here(&e->rec, period))) {
+        if (spill_planset_resume(e, spill_border_sum(&e->rec, period)))
+            return;
         start_planning(e, period);
+    }
     if (!e->planner->running)
         return;
     /* Adopt only at the same place of the iteration at which the plan begins. */

@@ -64,6 +64,16 @@ CUresult spill_perform_replay_after(const struct spill_perform *perform, struct 
     CUresult result = record(perform, op->event, op->stream);
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->outs.count; i++)
         result = copy_out(perform, dev, op->outs.first + i);
+    return result == CUDA_SUCCESS && op->frees == 0 ? spill_perform_replay_freed(perform, dev, k)
+                                                    : result;
+}
+
+CUresult spill_perform_replay_freed(const struct spill_perform *perform, struct spill_device *dev,
+                                    uint32_t k)
+{
+    const struct spill_script *s = perform->script;
+    const struct spill_script_op *op = &s->ops[k];
+    CUresult result = CUDA_SUCCESS;
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->ins.count; i++)
         result = copy_in(perform, dev, s->plan->in_order[op->ins.first + i]);
     return result;

@@ -54,6 +54,26 @@ static void fill_ops(struct spill_script *s)
         s->touches[a] = trace->accesses[a].buffer;
 }
 
+/* A buffer whose free comes between its last op and the next one may be read again until then: the
+ * program may be about to leave the plan. */
+static void fill_frees(struct spill_script *s, const struct spill_problem *problem)
+{
+    uint32_t op = SPILL_NO_EVENT;
+    for (uint32_t b = 0; b < s->buffer_count; b++)
+        s->buffers[b].held_by = SPILL_NO_EVENT;
+    for (uint32_t i = 0; i < s->it.event_count; i++) {
+        uint32_t index = s->it.events[i].index;
+        if (s->it.events[i].kind == SPILL_LOGREC_OP)
+            op = index;
+        if (s->it.events[i].kind != SPILL_LOGREC_FREE || op == SPILL_NO_EVENT ||
+            problem->buffers[index].life != SPILL_LIFE_ITERATION ||
+            problem->buffers[index].pinned || problem->buffers[index].death_op != op)
+            continue;
+        s->buffers[index].held_by = op;
+        s->ops[op].frees++;
+    }
+}
+
 /* Lists, per op, the ITERATION buffers whose memory begins or ends with it (counting sort by op).
  */
 static void fill_lives(struct spill_script *s, const struct spill_problem *problem)
@@ -103,8 +123,8 @@ static void fill_moves(struct spill_script *s)
         s->buffers[s->plan->parks[i].buffer].leaves = true;
 }
 
-void spill_script_walk(const struct spill_script *s, uint32_t ops, spill_script_placed *placed,
-                       void *arg)
+void spill_script_walk(const struct spill_script *s, uint32_t ops, bool held,
+                       spill_script_placed *placed, void *arg)
 {
     for (uint32_t k = 0; k < ops; k++) {
         const struct spill_script_op *op = &s->ops[k];
@@ -112,7 +132,8 @@ void spill_script_walk(const struct spill_script *s, uint32_t ops, spill_script_
             uint32_t b = s->lives[op->births.first + i];
             placed(arg, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEVICE, 0);
         }
-        for (uint32_t i = 0; i < op->deaths.count; i++) {
+        bool whole = k + 1 < ops || !held;
+        for (uint32_t i = 0; whole && i < op->deaths.count; i++) {
             uint32_t b = s->lives[op->deaths.first + i];
             placed(arg, b, 0, s->buffers[b].page_count, SPILL_BORDER_DEAD, 0);
         }
@@ -121,7 +142,7 @@ void spill_script_walk(const struct spill_script *s, uint32_t ops, spill_script_
             placed(arg, move->buffer, move->page_first, move->page_count, SPILL_BORDER_HOST,
                    s->moves[op->outs.first + i].host_slot);
         }
-        for (uint32_t i = 0; i < op->ins.count; i++) {
+        for (uint32_t i = 0; whole && i < op->ins.count; i++) {
             const struct spill_move *move = &s->plan->moves[s->plan->in_order[op->ins.first + i]];
             placed(arg, move->buffer, move->page_first, move->page_count, SPILL_BORDER_DEVICE, 0);
         }
@@ -151,7 +172,7 @@ static void walk_border(struct spill_script *s, const struct spill_problem *prob
     for (uint32_t i = 0; i < s->plan->park_count; i++)
         set_pages(s, s->plan->parks[i].buffer, s->plan->parks[i].page_first,
                   s->plan->parks[i].page_count, SPILL_BORDER_HOST, s->park_slots[i]);
-    spill_script_walk(s, s->op_count, set_pages, s);
+    spill_script_walk(s, s->op_count, false, set_pages, s);
 }
 
 enum spill_status spill_script_build(struct spill_iteration *it,
@@ -179,6 +200,7 @@ enum spill_status spill_script_build(struct spill_iteration *it,
     }
     fill_ops(s);
     fill_lives(s, problem);
+    fill_frees(s, problem);
     fill_moves(s);
     status = spill_hostslots_build(s);
     if (status == SPILL_OK && s->slab_bytes > problem->host_budget)

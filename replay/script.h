@@ -38,6 +38,8 @@ struct spill_script_op {
     uint32_t event;           /* to record after it, SPILL_NO_EVENT: none */
     struct spill_slice outs;  /* moves by number: plan->moves is sorted by out_op */
     struct spill_slice ins;   /* in plan->in_order */
+    uint32_t
+        frees; /* buffers held by it: its deaths and copies in come after the last one's free */
     struct spill_slice births,
         deaths; /* in lives: buffers whose memory begins before, ends after */
 };
@@ -60,8 +62,11 @@ struct spill_script_buffer {
     uint32_t first_page; /* of the span */
     uint32_t page_count;
     uint32_t live_slot; /* at the border at which it is adopted, or SPILL_NO_BUFFER */
+    uint32_t held_by;   /* op after which nothing takes its memory before it is freed, too; else
+                           SPILL_NO_EVENT */
     bool at_border;     /* lives at the border */
     bool leaves;        /* some of its pages are on the host at some time */
+    bool shared;        /* first_page is that of another plan's buffer, before it is placed */
 };
 
 struct spill_script {
@@ -97,9 +102,10 @@ typedef void spill_script_placed(void *arg, uint32_t buffer, uint32_t first, uin
                                  enum spill_border_place place, uint32_t slot);
 
 /* Calls PLACED for every change of place that the first OPS ops bring, in host order: births before
- * an op; deaths, copies out, copies in after it. */
-void spill_script_walk(const struct spill_script *script, uint32_t ops, spill_script_placed *placed,
-                       void *arg);
+ * an op; deaths, copies out, copies in after it. HELD: the last one's deaths and copies in are
+ * still to come. */
+void spill_script_walk(const struct spill_script *script, uint32_t ops, bool held,
+                       spill_script_placed *placed, void *arg);
 
 /* Places in host memory, internal to the build: fills the host slots and slab_bytes (hostslots.c).
  */

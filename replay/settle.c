@@ -12,6 +12,9 @@ struct settling {
     struct spill_perform *perform;
     struct spill_device *dev;
     const struct spill_script *s;
+    /* by page number: where it is to be, and its page of the slab while it is on the host */
+    uint8_t *place;
+    uint32_t *slot;
 };
 
 /* A page of the plan. */
@@ -43,7 +46,7 @@ static bool find_astray(const struct settling *t, struct cursor *at, enum spill_
         const struct spill_page *p = page_at(t, *at);
         bool here =
             place == SPILL_BORDER_DEVICE ? p->frame != SPILL_NO_FRAME : p->where != SPILL_ON_DEVICE;
-        if (t->s->border_place[number_at(t, *at)] == place && !here)
+        if (t->place[number_at(t, *at)] == place && !here)
             return true;
     }
     return false;
@@ -55,7 +58,7 @@ static CUresult clear_dead(const struct settling *t)
     struct spill_device *dev = t->dev;
     CUresult result = CUDA_SUCCESS;
     for (struct cursor at = {0, 0}; at.b < t->s->buffer_count; step(t, &at))
-        if (t->s->border_place[number_at(t, at)] == SPILL_BORDER_DEAD)
+        if (t->place[number_at(t, at)] == SPILL_BORDER_DEAD)
             spill_pager_forget(dev, t->s->buffers[at.b].first_page + at.p, 1);
     for (uint32_t f = 0; result == CUDA_SUCCESS && f < dev->frame_count; f++) {
         uint32_t page = dev->frames[f].page;
@@ -134,9 +137,9 @@ static void sort_host(const struct settling *t, uint32_t *in_slot)
     size_t bytes = t->dev->page_bytes;
     for (struct cursor at = {0, 0}; at.b < t->s->buffer_count; step(t, &at)) {
         struct spill_page *p = page_at(t, at);
-        if (t->s->border_place[number_at(t, at)] != SPILL_BORDER_HOST || p->where != SPILL_ON_HOST)
+        if (t->place[number_at(t, at)] != SPILL_BORDER_HOST || p->where != SPILL_ON_HOST)
             continue;
-        uint32_t to = t->s->border_slot[number_at(t, at)];
+        uint32_t to = t->slot[number_at(t, at)];
         uint32_t from = spill_hostpool_index(host, p->host), other = in_slot[to];
         if (to == from)
             continue;
@@ -166,13 +169,14 @@ static CUresult place_host(const struct settling *t)
     sort_host(t, in_slot);
     spill_heap_free(in_slot, table);
     for (struct cursor at = {0, 0}; at.b < t->s->buffer_count; step(t, &at))
-        if (t->s->border_place[number_at(t, at)] == SPILL_BORDER_HOST) {
+        if (t->place[number_at(t, at)] == SPILL_BORDER_HOST) {
             /* What was never written is as good there as anywhere. */
             page_at(t, at)->where = SPILL_ON_HOST;
-            page_at(t, at)->host =
-                host->base + t->s->border_slot[number_at(t, at)] * t->dev->page_bytes;
+            page_at(t, at)->host = host->base + t->slot[number_at(t, at)] * t->dev->page_bytes;
         }
-    spill_hostpool_claim(host, t->perform->slab_bytes);
+    spill_hostpool_claim(host, t->perform->keep_bytes > t->perform->slab_bytes
+                                   ? t->perform->keep_bytes
+                                   : t->perform->slab_bytes);
     spill_hostpool_trim(host);
     return CUDA_SUCCESS;
 }
@@ -183,7 +187,7 @@ static CUresult bind_frames(const struct settling *t)
 {
     const struct spill_plan *plan = t->s->plan;
     for (struct cursor at = {0, 0}; at.b < t->s->buffer_count; step(t, &at))
-        if (t->s->border_place[number_at(t, at)] == SPILL_BORDER_DEVICE) {
+        if (t->place[number_at(t, at)] == SPILL_BORDER_DEVICE) {
             t->perform->bound[plan->frame_of[number_at(t, at)]] = page_at(t, at)->frame;
             page_at(t, at)->where = SPILL_ON_DEVICE;
         }
@@ -196,21 +200,50 @@ static CUresult bind_frames(const struct settling *t)
     return CUDA_SUCCESS;
 }
 
-CUresult spill_perform_settle(struct spill_perform *perform, struct spill_device *dev)
+static void set_place(void *settling, uint32_t buffer, uint32_t first, uint32_t count,
+                      enum spill_border_place place, uint32_t slot)
 {
-    struct settling t = {perform, dev, perform->script};
+    const struct settling *t = settling;
+    for (uint32_t p = 0; p < count; p++) {
+        t->place[t->s->plan->page_base[buffer] + first + p] = (uint8_t)place;
+        t->slot[t->s->plan->page_base[buffer] + first + p] = slot + p;
+    }
+}
+
+static CUresult settle(struct settling *t)
+{
     CUresult result = SPILL_CU(cuCtxSynchronize)();
-    if (result == CUDA_SUCCESS && !spill_hostpool_slab(&dev->host, perform->slab_bytes))
+    if (result == CUDA_SUCCESS && !spill_hostpool_slab(&t->dev->host, t->perform->slab_bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS)
-        result = clear_dead(&t);
+        result = clear_dead(t);
     if (result == CUDA_SUCCESS)
-        result = exchange(&t);
+        result = exchange(t);
     if (result == CUDA_SUCCESS)
-        result = bind_frames(&t);
+        result = bind_frames(t);
     if (result == CUDA_SUCCESS)
-        result = place_host(&t);
+        result = place_host(t);
     if (result != CUDA_SUCCESS)
-        spill_perform_unbind(perform, dev);
+        spill_perform_unbind(t->perform, t->dev);
+    return result;
+}
+
+CUresult spill_perform_settle(struct spill_perform *perform, struct spill_device *dev, uint32_t ops,
+                              bool held)
+{
+    const struct spill_script *s = perform->script;
+    uint32_t pages = s->plan->page_total;
+    struct settling t = {.perform = perform, .dev = dev, .s = s};
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    t.place = spill_heap_alloc((size_t)pages + 1);
+    t.slot = spill_heap_alloc(((size_t)pages + 1) * sizeof(*t.slot));
+    if (t.place != NULL && t.slot != NULL) {
+        memcpy(t.place, s->border_place, pages * sizeof(*t.place));
+        memcpy(t.slot, s->border_slot, pages * sizeof(*t.slot));
+        spill_script_walk(s, ops, held, set_place, &t);
+        result = settle(&t);
+    }
+    spill_heap_free(t.place, (size_t)pages + 1);
+    spill_heap_free(t.slot, ((size_t)pages + 1) * sizeof(*t.slot));
     return result;
 }

@@ -148,6 +148,7 @@ static void put_device(struct writer *w, const struct spill_engine *e)
     number(w, "refused", e->dev.refused);
     put_counts(w, e);
     number(w, "plan_count", a->plan_count);
+    number(w, "plan_changes", a->changes);
     open_in(w, "plans", '[');
     for (uint32_t i = a->plan_count > SPILL_PLANSTATS ? a->plan_count - SPILL_PLANSTATS : 0;
          i < a->plan_count; i++)

@@ -17,6 +17,7 @@ bool spill_engine_boot(struct spill_engine *e)
     if (e->planner != NULL && spill_device_boot(&e->dev, e->config) == SPILL_OK) {
         spill_planner_boot(e->planner);
         e->open_op = SPILL_NO_EVENT;
+        e->plan = &e->plans[0];
         e->state = SPILL_STATE_OBSERVE;
         spill_stack_python(e->config->mode == SPILL_MODE_PROFILE || e->config->output[0] != '\0');
         e->rec.bytes_max = e->config->profile_mem;
@@ -39,7 +40,7 @@ void spill_engine_end(struct spill_engine *e, bool gone)
         (void)SPILL_CU(cuCtxSynchronize)();
     for (uint32_t p = 0; p < e->dev.page_total; p++)
         e->dev.pages[p].where = SPILL_NOWHERE; /* nothing is worth keeping */
-    spill_perform_drop(&e->perform, &e->dev);
+    spill_planset_end(e);
     spill_follow_end(&e->follow);
     spill_recorder_end(&e->rec);
     spill_slab_end(&e->slabs, &e->dev);
@@ -69,35 +70,106 @@ void spill_engine_start_recording(struct spill_engine *e)
 
 const struct spill_iteration_event *spill_engine_expected(const struct spill_engine *e)
 {
-    const struct spill_script *s = e->perform.script;
+    const struct spill_script *s = e->plan->perform.script;
     return s != NULL && e->cursor < s->it.event_count ? &s->it.events[e->cursor] : NULL;
 }
 
 /* --- entering a plan --- */
 
-static void enter_guard(struct spill_engine *e)
-{
-    e->state = SPILL_STATE_GUARD;
-    e->guard_left = GUARDED_ITERATIONS;
-    e->cursor = e->ops_done = e->stretch = 0;
-    e->recording = e->rec.timing = e->looked_longer = false;
-    e->short_stretches = 0;
-}
-
+/* Every page is mapped: from now on events order what the plan moves. */
 static void enter_replay(struct spill_engine *e)
 {
     uint64_t start = spill_account_clock();
-    CUresult result = spill_perform_alias(&e->perform, &e->dev);
-    e->state = SPILL_STATE_REPLAY;
-    e->cursor = e->ops_done = e->stretch = 0;
-    e->recording = e->rec.timing = e->shadowed = false;
+    CUresult result = spill_perform_alias(&e->plan->perform, &e->dev);
     spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
-    e->account.borders = 0; /* times are taken within one stretch of replayed iterations */
+    e->state = SPILL_STATE_REPLAY;
     if (result != CUDA_SUCCESS) {
         spill_log_once(SPILL_LOG_WARN, "mapping the plan's frames failed (%s); paging instead",
                        spill_driver_error(result));
         spill_engine_diverge(e, SPILL_REASON_MEMORY);
     }
+}
+
+/* What lives now gets the numbers that it has in the plan. */
+static void number_buffers(struct spill_engine *e)
+{
+    const struct spill_script *s = e->plan->perform.script;
+    struct spill_bufmap *map = &e->dev.buffers;
+    for (uint32_t slot = 0; slot < map->slot_count; slot++)
+        map->bufs[slot].plan_id = SPILL_NO_PLAN;
+    for (uint32_t b = 0; b < s->buffer_count; b++) {
+        uint32_t slot = spill_bufmap_at(map, s->buffers[b].addr);
+        if (slot != SPILL_NO_BUFFER)
+            map->bufs[slot].plan_id = b;
+    }
+}
+
+bool spill_engine_take_up(struct spill_engine *e, struct spill_planned *plan, uint32_t cursor,
+                          uint32_t ops)
+{
+    uint64_t start = spill_account_clock();
+    for (unsigned i = 0; i < SPILL_PLANS; i++)
+        if (e->plans[i].perform.slab_bytes > plan->perform.keep_bytes)
+            plan->perform.keep_bytes = e->plans[i].perform.slab_bytes;
+    const struct spill_script *s = plan->perform.script;
+    uint32_t left = 0;
+    /* Of the last op's frees, those that are still to come. */
+    for (uint32_t i = cursor; ops > 0 && i < s->it.event_count; i++) {
+        const struct spill_iteration_event *event = &s->it.events[i];
+        if (event->kind == SPILL_LOGREC_OP)
+            break;
+        left += event->kind == SPILL_LOGREC_FREE && s->buffers[event->index].held_by == ops - 1;
+    }
+    CUresult result = spill_perform_settle(&plan->perform, &e->dev, ops, left > 0);
+    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
+    if (result != CUDA_SUCCESS) {
+        plan->wary = true;
+        spill_log_once(SPILL_LOG_WARN, "the plan could not be put in force (%s); paging instead",
+                       spill_driver_error(result));
+        return false;
+    }
+    e->plan = plan;
+    plan->used = ++e->uses;
+    number_buffers(e);
+    spill_planset_restart(e);
+    e->cursor = cursor;
+    e->ops_done = ops;
+    e->frees_left = left;
+    e->stretch = 0;
+    e->partial = cursor > 0;
+    e->recording = e->rec.timing = false;
+    e->account.plan_now = plan->stat;
+    e->account.borders = 0; /* times are taken within one stretch of replayed iterations */
+    e->state = SPILL_STATE_GUARD;
+    if (plan->guard_left == 0)
+        enter_replay(e);
+    return e->state != SPILL_STATE_OBSERVE;
+}
+
+/* Back to the pager, where the plan in force is. */
+static bool leave(struct spill_engine *e)
+{
+    uint64_t start = spill_account_clock();
+    CUresult result =
+        spill_perform_release(&e->plan->perform, &e->dev, e->ops_done, e->frees_left > 0);
+    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
+    e->open_op = SPILL_NO_EVENT;
+    if (result != CUDA_SUCCESS) {
+        spill_engine_break(e, result);
+        return false;
+    }
+    e->state = SPILL_STATE_OBSERVE;
+    e->cursor = e->ops_done = e->frees_left = 0;
+    spill_planset_restart(e);
+    spill_engine_start_recording(e);
+    return true;
+}
+
+bool spill_engine_change(struct spill_engine *e, struct spill_planned *plan)
+{
+    uint32_t cursor = e->cursor, ops = e->ops_done;
+    e->account.changes++;
+    return leave(e) && spill_engine_take_up(e, plan, cursor, ops);
 }
 
 /* No plan is to be had for this program: page on, and do not try again at every border. */
@@ -107,13 +179,25 @@ void spill_engine_give_up(struct spill_engine *e)
     e->gave_up = true;
 }
 
+/* SCRIPT has its addresses and host memory; plans that were not used for long make room for it. */
+static enum spill_status place(struct spill_engine *e, struct spill_planned *plan,
+                               struct spill_script *script)
+{
+    enum spill_status status;
+    do {
+        spill_planset_share(e, plan, script);
+        status = spill_perform_place(&plan->perform, &e->dev, script, e->config->verify);
+    } while (status != SPILL_OK && spill_planset_shed(e, plan));
+    return status;
+}
+
 /* The plan for the iteration whose border is now is ready: put it in force. */
 void spill_engine_adopt(struct spill_engine *e, struct spill_script *script)
 {
     uint64_t start = spill_account_clock();
-    if (e->perform.script != NULL)
-        spill_perform_drop(&e->perform, &e->dev);
-    enum spill_status status = spill_perform_place(&e->perform, &e->dev, script, e->config->verify);
+    struct spill_planned *plan = spill_planset_place(e, e->planned_sum);
+    enum spill_status status = place(e, plan, script);
+    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
     if (status != SPILL_OK && script->slab_bytes > spill_hostpool_plannable(&e->dev.host)) {
         spill_script_free(script); /* a smaller one will be made for what can be pinned */
         return;
@@ -127,36 +211,56 @@ void spill_engine_adopt(struct spill_engine *e, struct spill_script *script)
         spill_engine_give_up(e);
         return;
     }
-    CUresult result = spill_perform_settle(&e->perform, &e->dev);
-    if (result != CUDA_SUCCESS) {
-        spill_log_once(SPILL_LOG_WARN, "the plan could not be put in force (%s); paging instead",
-                       spill_driver_error(result));
-        spill_perform_drop(&e->perform, &e->dev);
+    plan->guard_left = GUARDED_ITERATIONS;
+    if (!spill_engine_take_up(e, plan, 0, 0)) {
+        spill_perform_drop(&plan->perform, &e->dev);
         spill_engine_give_up(e);
         return;
     }
-    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
     spill_account_adopted(e);
     e->hold = e->rec.known_period = 0;
-    e->script_sum = e->planned_sum;
-    enter_guard(e);
+    e->looked_longer = false;
+    e->short_stretches = 0;
     if (!e->account.started_said)
         spill_account_started(e);
     e->account.started_said = true;
 }
 
+/* A buffer that the last op was held for is freed. */
+static CUresult freed(struct spill_engine *e)
+{
+    struct spill_perform *perform = &e->plan->perform;
+    if (--e->frees_left > 0)
+        return CUDA_SUCCESS;
+    return e->state == SPILL_STATE_REPLAY
+               ? spill_perform_replay_freed(perform, &e->dev, e->ops_done - 1)
+               : spill_perform_guard_freed(perform, &e->dev, e->ops_done - 1);
+}
+
 void spill_engine_advance(struct spill_engine *e)
 {
-    if (++e->cursor < e->perform.script->it.event_count)
+    struct spill_planned *plan = e->plan;
+    const struct spill_iteration_event *event = spill_engine_expected(e);
+    if (e->frees_left > 0 && event->kind == SPILL_LOGREC_FREE &&
+        plan->perform.script->buffers[event->index].held_by == e->ops_done - 1) {
+        CUresult result = freed(e);
+        if (result != CUDA_SUCCESS) {
+            spill_engine_break(e, result);
+            return;
+        }
+    }
+    if (++e->cursor < plan->perform.script->it.event_count)
         return;
+    bool partial = e->partial;
     e->cursor = e->ops_done = 0;
+    e->partial = plan->wary = false;
     e->stretch++;
     if (e->state == SPILL_STATE_REPLAY) {
         spill_account_plan(&e->account)->replayed++;
         return;
     }
     spill_account_plan(&e->account)->guarded++;
-    if (--e->guard_left == 0)
+    if (!partial && --plan->guard_left == 0)
         enter_replay(e);
 }
 
@@ -170,26 +274,17 @@ static void look_longer(struct spill_engine *e)
     if (e->looked_longer)
         return;
     e->looked_longer = true;
-    e->rec.known_period = e->perform.script->it.event_count;
-    e->rec.known_sum = e->script_sum;
-    e->hold = LONGER_TIMES * e->perform.script->it.event_count;
+    e->rec.known_period = e->plan->perform.script->it.event_count;
+    e->rec.known_sum = e->plan->sum;
+    e->hold = LONGER_TIMES * e->plan->perform.script->it.event_count;
 }
 
 void spill_engine_diverge(struct spill_engine *e, enum spill_reason reason)
 {
-    uint64_t start = spill_account_clock();
-    CUresult result = spill_perform_release(&e->perform, &e->dev, e->ops_done);
-    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
     e->account.fallbacks[reason]++;
-    e->open_op = SPILL_NO_EVENT;
-    if (result != CUDA_SUCCESS) {
-        spill_engine_break(e, result);
+    e->plan->wary = e->plan->wary || e->stretch == 0;
+    if (!leave(e))
         return;
-    }
-    e->state = SPILL_STATE_OBSERVE;
-    e->shadowed = true;
-    e->cursor = e->ops_done = 0;
-    spill_engine_start_recording(e);
     e->short_stretches = e->stretch < SHORT_STRETCH ? e->short_stretches + 1 : 0;
     if (e->short_stretches >= 2) /* once may be chance */
         look_longer(e);
@@ -209,57 +304,8 @@ void spill_engine_become_resident(struct spill_engine *e, const char *why)
     spill_log_once(SPILL_LOG_WARN, "%s: everything stays resident from here on", why);
     e->state = SPILL_STATE_RESIDENT;
     e->dev.hold_all = true;
-    e->shadowed = false;
     /* A profile goes on, but for what is captured. */
     e->paused = true;
     if (e->config->mode != SPILL_MODE_PROFILE || SPILL_CU(cuStreamIsCapturing) == NULL)
         e->recording = e->rec.timing = false;
-}
-
-/* --- watching for a plan that was left --- */
-
-static bool at_border(const struct spill_engine *e)
-{
-    const struct spill_script *s = e->perform.script;
-    if (e->dev.buffers.live_count != s->border_buffers)
-        return false;
-    for (uint32_t b = 0; b < s->buffer_count; b++) {
-        if (!s->buffers[b].at_border)
-            continue;
-        uint32_t slot = spill_bufmap_at(&e->dev.buffers, s->buffers[b].addr);
-        if (slot == SPILL_NO_BUFFER || e->dev.buffers.bufs[slot].plan_id != b)
-            return false;
-    }
-    return true;
-}
-
-bool spill_engine_shadow_ready(const struct spill_engine *e)
-{
-    return e->state == SPILL_STATE_OBSERVE && e->shadowed && e->perform.script != NULL &&
-           e->hold == 0 && (e->cursor > 0 || at_border(e));
-}
-
-void spill_engine_shadow_restart(struct spill_engine *e)
-{
-    if (e->state == SPILL_STATE_OBSERVE)
-        e->cursor = e->ops_done = 0;
-}
-
-void spill_engine_shadow_hit(struct spill_engine *e)
-{
-    if (e->state != SPILL_STATE_OBSERVE)
-        return; /* the same event was the border at which a new plan was adopted */
-    if (++e->cursor < e->perform.script->it.event_count)
-        return;
-    e->cursor = 0;
-    if (e->hold > 0 || !at_border(e))
-        return;
-    uint64_t start = spill_account_clock();
-    CUresult result = spill_perform_settle(&e->perform, &e->dev);
-    spill_account_held(&e->account, SPILL_STALL_SWITCHING, start);
-    if (result == CUDA_SUCCESS)
-        enter_replay(e);
-    else
-        spill_log_once(SPILL_LOG_WARN, "the plan could not be put in force again (%s)",
-                       spill_driver_error(result));
 }

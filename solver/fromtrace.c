@@ -21,8 +21,8 @@ static uint32_t since(uint32_t k, uint32_t from, uint32_t op_count)
     return k >= from ? k - from : k + op_count - from;
 }
 
-/* An ITERATION buffer needs memory from its first to its last access, which is less than from its
- * allocation to its free. */
+/* An ITERATION buffer needs memory from its first access on, and up to its free: as long as it is
+ * not freed the program may turn out to do something else than planned, and read it once more. */
 static void narrow_lives(const struct spill_trace *trace, struct spill_buffer *buffers)
 {
     uint32_t n = trace->op_count;
@@ -41,6 +41,15 @@ static void narrow_lives(const struct spill_trace *trace, struct spill_buffer *b
                 since(k, from, n) > since(buffer->death_op, from, n))
                 buffer->death_op = k;
         }
+    for (uint32_t b = 0; b < trace->buffer_count; b++) {
+        const struct spill_trace_buffer *traced = &trace->buffers[b];
+        /* Freed at the very beginning: through the first op, so that no free is left for later. */
+        uint32_t last = traced->free_op == 0 ? 0 : traced->free_op - 1, from = traced->birth_op % n;
+        if (buffers[b].birth_op != SPILL_TRACE_NONE && traced->birth_op != SPILL_TRACE_NONE &&
+            traced->free_op != SPILL_TRACE_NONE &&
+            since(last, from, n) > since(buffers[b].death_op, from, n))
+            buffers[b].death_op = last;
+    }
     for (uint32_t b = 0; b < trace->buffer_count; b++)
         if (buffers[b].birth_op == SPILL_TRACE_NONE) /* never touched: memory for a moment */
             buffers[b].birth_op = buffers[b].death_op =

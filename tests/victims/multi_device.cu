@@ -7,6 +7,8 @@
  *   --copy      each step ends with a copy of weights from each device to the next one
  *   --peer      from step 4 on device 1 reads device 0's weights
  *   --reset N   the loop runs N times, with cudaDeviceReset in between
+ *   --kinds     steps of three kinds in irregular turns: whole ones, of half the layers, without
+ * the way back
  *   --context   a second context of device 0 works in between, too */
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -34,7 +36,10 @@ enum {
 };
 
 static int devices = 1, steps = 12, layers = 6, resets = 1;
-static int threads, copies, peers, contexts;
+static int threads, copies, peers, contexts, kinds;
+
+/* Of each step: 0 whole, 1 half the layers, 2 without the way back. */
+static const char turns[] = "0000111022200100112001220001102210012001120221001200112200011022";
 
 struct net {
     int device;
@@ -94,17 +99,20 @@ static float read_total(struct net *net, const float *x)
 
 static void step(struct net *net, int number)
 {
+    int kind = kinds ? turns[number] - '0' : 0, depth = kind == 1 ? layers / 2 : layers;
     CHECK(cudaSetDevice(net->device));
     CHECK(cudaMalloc((void **)&net->a[0], sizeof(float) * ELEMENTS));
     fill<<<2, 64, 0, net->stream>>>(net->a[0], ELEMENTS, 0.01f * (float)number);
-    for (int l = 0; l < layers; l++) {
+    for (int l = 0; l < depth; l++) {
         CHECK(cudaMalloc((void **)&net->a[l + 1], sizeof(float) * ELEMENTS));
         fill<<<2, 64, 0, net->stream>>>(net->a[l + 1], ELEMENTS, 0.02f * (float)l);
         mix<<<2, 64, 0, net->stream>>>(net->a[l], net->a[l + 1], ELEMENTS, 0.125f);
         mix<<<2, 64, 0, net->stream>>>(net->w[l], net->a[l + 1], ELEMENTS, 0.0625f);
     }
-    for (int l = layers; l >= 0; l--) {
-        mix<<<2, 64, 0, net->stream>>>(net->a[l], net->w[l > 0 ? l - 1 : 0], ELEMENTS, 0.03125f);
+    for (int l = depth; l >= 0; l--) {
+        if (kind != 2)
+            mix<<<2, 64, 0, net->stream>>>(net->a[l], net->w[l > 0 ? l - 1 : 0], ELEMENTS,
+                                           0.03125f);
         CHECK(cudaGetLastError());
         CHECK(cudaFree(net->a[l]));
     }
@@ -212,7 +220,7 @@ static void parse(int argc, char **argv)
     } options[] = {
         {"--devices", &devices, 0}, {"--steps", &steps, 0},      {"--layers", &layers, 0},
         {"--reset", &resets, 0},    {"--threads", &threads, 1},  {"--copy", &copies, 1},
-        {"--peer", &peers, 1},      {"--context", &contexts, 1},
+        {"--peer", &peers, 1},      {"--context", &contexts, 1}, {"--kinds", &kinds, 1},
     };
     for (int i = 1; i < argc; i++) {
         unsigned o = 0, count = sizeof(options) / sizeof(options[0]);
