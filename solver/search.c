@@ -259,6 +259,29 @@ static enum spill_status relax(struct spill_job *job)
     return job->arena->failed ? SPILL_ERR_NOMEM : SPILL_OK; /* at worst there is no bound */
 }
 
+/* The first plan that what another method moves leads to, where our own choice finds no frames. */
+static enum spill_status search_others(struct spill_job *job)
+{
+    const struct spill_method *method;
+    enum spill_status status = SPILL_OK;
+
+    for (uint32_t i = 0; (method = spill_method_at(i)) != NULL && !job->found && status == SPILL_OK;
+         i++) {
+        struct spill_arena_block *mark = job->arena->blocks;
+        const struct way way = {.start = SPILL_START_EMPTY,
+                                .method = method,
+                                .recall = method->recall,
+                                .latencies = LONG};
+
+        status = search_way(job, &way, job->prep->compute_ns);
+        if (!job->found)
+            spill_arena_release(job->arena, mark);
+        if (status == SPILL_ERR_INFEASIBLE)
+            status = SPILL_OK;
+    }
+    return status;
+}
+
 /* Our greedy choice; the relaxation, and with it the bound; and the fastest ways. */
 static enum spill_status search_ours(struct spill_job *job, uint32_t effort)
 {
@@ -266,6 +289,8 @@ static enum spill_status search_ours(struct spill_job *job, uint32_t effort)
     bool tiny = is_tiny(job);
     enum spill_status status = search_way(job, &first, job->prep->compute_ns);
 
+    if (status == SPILL_OK && !job->found)
+        status = search_others(job);
     if (status != SPILL_OK || !job->found || !spill_job_goes_on(job))
         return status;
     status = relax(job);
