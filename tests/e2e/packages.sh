@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 # The source archive: the same bytes each time, complete, and the library the same wherever it is built.
 # The Debian package, built from it, without an error of lintian's, runs when unpacked anywhere.
 . "$SRC/tests/helpers.sh"
