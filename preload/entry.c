@@ -67,7 +67,7 @@ static void start(void)
         spill_guard_budget_view = config.mode == SPILL_MODE_OFFLOAD && config.mem_info;
         spill_guard_gpu_mem = config.gpu_mem;
         spill_guard_iteration = config.iteration;
-        spill_guard_sink = spill_engine_sink(&config);
+        spill_guard_sink = spill_engine_sink(&config, &spill_guard_calls);
     }
     __atomic_store_n(&started, 2, __ATOMIC_RELEASE);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -192,6 +192,6 @@ __attribute__((destructor)) static void on_exit_(void)
         return;
     if (!enter_at_exit())
         return;
-    spill_guard_sink->finish(used, spill_guard_calls);
+    spill_guard_sink->finish(used);
     spill_guard_leave();
 }

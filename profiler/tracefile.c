@@ -65,6 +65,7 @@ static bool write_trace(int fd, const struct spill_trace *t)
         .others = t->others,
         .log_bytes = t->log_bytes,
         .log_max = t->log_max,
+        .hooked_calls = t->hooked_calls,
     };
     memcpy(head.magic, SPILL_TRACELAYOUT_MAGIC, sizeof(head.magic));
     return write_all(fd, &head, sizeof(head)) &&
@@ -191,6 +192,7 @@ static enum spill_status take_record(struct reader *r, struct spill_trace *t,
         t->others = meta.others;
         t->log_bytes = meta.log_bytes;
         t->log_max = meta.log_max;
+        t->hooked_calls = meta.hooked_calls;
         *seen |= 1u << record->type;
         return SPILL_OK;
     case SPILL_TRACELAYOUT_NAMES:

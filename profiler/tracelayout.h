@@ -44,6 +44,7 @@ struct spill_tracelayout_meta {
     uint32_t device_name, program;
     uint32_t others, reserved;
     uint64_t log_bytes, log_max;
+    uint64_t hooked_calls;
 };
 
 static inline uint64_t spill_tracelayout_checksum(const void *data, size_t bytes)

@@ -34,6 +34,7 @@ enum spill_state {
 
 struct spill_engine {
     const struct spill_config *config;
+    const uint64_t *hooked_calls; /* of the program, so far */
     enum spill_state state;
     struct spill_device dev;
     struct spill_slabs slabs;

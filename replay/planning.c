@@ -29,6 +29,7 @@ static void describe(struct spill_engine *e, struct spill_iteration *it)
     trace->small_bytes = (uint64_t)e->dev.slab_pages << e->dev.page_shift;
     trace->log_bytes = spill_recorder_bytes(&e->rec);
     trace->log_max = e->rec.bytes_max;
+    trace->hooked_calls = *e->hooked_calls;
     trace->device_name = spill_iteration_name(it, e->dev.name);
     trace->program = spill_iteration_name(it, program_invocation_name);
 }
@@ -75,6 +76,7 @@ static void complete_trace(struct spill_engine *e)
     trace->iterations = e->follow.matched;
     trace->others = e->follow.others;
     trace->log_bytes = spill_recorder_bytes(&e->rec);
+    trace->hooked_calls = *e->hooked_calls;
     write_trace(e, trace);
 }
 

@@ -7,6 +7,7 @@
 #include "replay/stats.h"
 
 static struct spill_config settings;
+static const uint64_t *calls; /* the program's, so far */
 
 /* The engine of the op between before and after; NULL: none. */
 static struct spill_engine *serving;
@@ -212,9 +213,9 @@ static CUresult peer(CUcontext owner)
     return spill_engines_peer(owner, device);
 }
 
-static void finish(bool cuda_used, uint64_t hooked_calls)
+static void finish(bool cuda_used)
 {
-    if (hooked_calls == 0 && cuda_used) {
+    if (*calls == 0 && cuda_used) {
         spill_log(
             SPILL_LOG_ERROR,
             "THIS CUDA PROGRAM ENDED AND NOT ONE OF ITS CALLS PASSED THROUGH SPILLWAY: nothing "
@@ -232,7 +233,7 @@ static void finish(bool cuda_used, uint64_t hooked_calls)
             (e->account.started_said || settings.mode == SPILL_MODE_OFFLOAD))
             spill_account_say(e);
     }
-    spill_stats_write(&settings);
+    spill_stats_write(&settings, *calls);
 }
 
 static void report(void)
@@ -245,7 +246,7 @@ static void report(void)
         }
     if (!any)
         spill_log(SPILL_LOG_INFO, "no memory is managed so far");
-    spill_stats_write(&settings);
+    spill_stats_write(&settings, *calls);
 }
 
 static void in_child(void)
@@ -255,7 +256,8 @@ static void in_child(void)
     spill_engines_more();
 }
 
-const struct spill_sink *spill_engine_sink(const struct spill_config *config)
+const struct spill_sink *spill_engine_sink(const struct spill_config *config,
+                                           const uint64_t *hooked_calls)
 {
     static const struct spill_sink sink = {
         .alloc = alloc,
@@ -281,7 +283,10 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config)
         .child = in_child,
     };
     settings = *config;
-    for (unsigned i = 0; i < SPILL_ENGINES; i++)
+    calls = hooked_calls;
+    for (unsigned i = 0; i < SPILL_ENGINES; i++) {
         spill_engines[i].config = &settings;
+        spill_engines[i].hooked_calls = hooked_calls;
+    }
     return &sink;
 }

@@ -157,7 +157,7 @@ static void put_device(struct writer *w, const struct spill_engine *e)
     close_in(w, '}');
 }
 
-static void put_all(struct writer *w)
+static void put_all(struct writer *w, uint64_t hooked_calls)
 {
     put(w, "{");
     w->first = true;
@@ -165,6 +165,7 @@ static void put_all(struct writer *w)
     number(w, "version", 1);
     number(w, "pid", (uint64_t)getpid());
     text(w, "program", program_invocation_name);
+    number(w, "hooked_calls", hooked_calls);
     open_in(w, "devices", '[');
     for (unsigned i = 0; i < SPILL_ENGINES; i++)
         if (spill_engines[i].dev.peak_bytes != 0)
@@ -174,7 +175,7 @@ static void put_all(struct writer *w)
     flush(w);
 }
 
-void spill_stats_write(const struct spill_config *config)
+void spill_stats_write(const struct spill_config *config, uint64_t hooked_calls)
 {
     char path[1024], temporary[1024 + 8];
     struct writer w = {.fd = -1};
@@ -192,7 +193,7 @@ void spill_stats_write(const struct spill_config *config)
                        strerror(errno));
         return;
     }
-    put_all(&w);
+    put_all(&w, hooked_calls);
     if (close(w.fd) != 0 || w.failed || rename(temporary, path) != 0)
         spill_log_once(SPILL_LOG_ERROR, "cannot write the statistics %s: %s", path,
                        strerror(errno));

@@ -6,6 +6,6 @@
 #include "preload/base/config.h"
 
 /* Writes it, if it is wanted, in place of what was written before. */
-void spill_stats_write(const struct spill_config *config);
+void spill_stats_write(const struct spill_config *config, uint64_t hooked_calls);
 
 #endif

@@ -47,6 +47,7 @@ void spill_engine_end(struct spill_engine *e, bool gone)
     spill_device_end(&e->dev);
     const struct spill_engine before = *e;
     *e = (struct spill_engine){.config = before.config,
+                               .hooked_calls = before.hooked_calls,
                                .booted = before.booted,
                                .numbered = before.numbered,
                                .dev = before.dev,

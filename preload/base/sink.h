@@ -110,14 +110,16 @@ struct spill_sink {
      * is given to the program, and the real call is not made. */
     CUresult (*peer)(CUcontext owner);
     /* Process exit: last line, files. No driver call is possible any more. */
-    void (*finish)(bool cuda_used, uint64_t hooked_calls);
+    void (*finish)(bool cuda_used);
     /* The user asks how it goes: the last line and the statistics as of now. */
     void (*report)(void);
     /* In a child of fork: forget everything. */
     void (*child)(void);
 };
 
-/* The sink of the replay layer (replay/engine.c), the only one. */
-const struct spill_sink *spill_engine_sink(const struct spill_config *config);
+/* The sink of the replay layer (replay/sink.c), the only one. HOOKED_CALLS stays: the program's
+ * calls so far. */
+const struct spill_sink *spill_engine_sink(const struct spill_config *config,
+                                           const uint64_t *hooked_calls);
 
 #endif

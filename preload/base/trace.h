@@ -98,8 +98,10 @@ struct spill_trace {
     uint64_t paged_bytes; /* moved by the pager during the profiled iteration: it did not fit */
     uint64_t log_bytes;   /* memory that the profiler's log took */
     uint64_t log_max;     /* and what it might have taken */
-    uint32_t device_name; /* offset in names */
-    uint32_t program;     /* offset in names */
+    uint64_t hooked_calls; /* driver calls seen through the hooks before it was written; 0: not
+                              recorded */
+    uint32_t device_name;  /* offset in names */
+    uint32_t program;      /* offset in names */
 };
 
 #endif

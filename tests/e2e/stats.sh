@@ -4,7 +4,7 @@
 # written while the program runs, which is not disturbed; a program's own handler stays.
 . "$SRC/tests/helpers.sh"
 STEPS=$BUILD/tests/victims/steps
-"$STEPS" --steps 20 >ample.out || fail "steps fails with ample memory"
+SIMGPU_REPORT=ample.json "$STEPS" --steps 20 >ample.out || fail "steps fails with ample memory"
 
 SPILLWAY_STATS=stats.%p.json SIMGPU_MEM=44MiB SIMGPU_REPORT=report.json "$SPILLWAY" run "$STEPS" --steps 20 \
     >out 2>err || fail "exit status $?"
@@ -14,6 +14,9 @@ equal() { # WHAT, VALUE, VALUE
     if [ "$2" = "$3" ]; then echo "ok $1"; else fail "$1: $2, not $3"; fi
 }
 equal "format" "$(report stats.json '"\(.format) \(.version) \(.devices | length)"')" "spillway-stats 1 1"
+# What the program calls, as the driver counts it where nothing stands between.
+equal "hooked calls" "$(report stats.json .hooked_calls)" \
+    "$(report ample.json '.calls | .cuLaunchKernel + .cuMemAlloc_v2 + .cuMemFree_v2 + .cuMemcpyDtoH_v2 + .cuMemsetD8_v2')"
 equal "peak" "$(report stats.json '.devices[0].peak_bytes')" "$(report report.json .peak_physical_bytes)"
 equal "out and in" "$(report stats.json '.devices[0] | .out_bytes >= .paged_out_bytes and .in_bytes >= .paged_in_bytes
     and .paged_out_bytes > 0')" true

@@ -114,7 +114,9 @@
     const t = r.trust, all = t.accesses.reduce((s, a) => s + a.count, 0);
     const list = (rows, name) => rows.map((x) => page.count(x.count) + ' ' + x[name]).join(', ');
     page.facts('trust', [
-      ['Iterations alike', r.iterations === 0 ? 'none found' : page.count(r.iterations) + ' full ones of ' + page.ms(r.step_ns) + ' each, border to border'],
+      ['Match score', r.match_score === null ? 'none: no iteration that repeats was found' : (100 * r.match_score).toFixed(1) + ' %: ' + page.count(r.iterations) + ' of ' + page.count(r.iterations + r.others) + ' iterations watched are alike, ' + page.ms(r.step_ns) + ' each, border to border'],
+      r.others > 0 ? ['Other iterations', r.differences.slice(0, 3).map((d) => 'iteration ' + d.iteration + ', op ' + d.op + ': ' + (d.found || '?') + ' instead of ' + (d.expected || '?')).join('; ') + (r.others > 3 ? '; and others' : '')] : null,
+      ['Hooked calls', r.hooked_calls === null ? 'not recorded in this trace' : page.count(r.hooked_calls) + ' driver calls of the program seen'],
       ['Operations', list(t.ops, 'kind')],
       ['Kernels without a buffer', page.count(t.kernels_without_buffers) + (t.kernels_without_buffers > 0 ? ': no address was found in their parameters' : '')],
       ['Accesses', page.count(all) + ': ' + list(t.accesses, 'mode') + '; unknown counts as a write'],
@@ -161,6 +163,7 @@
     const facts = page.make('dl', { class: 'facts', id: 'achieved-facts' });
     page.get('achieved').append(facts);
     page.facts('achieved-facts', [
+      r.achieved.hooked_calls > 0 ? ['Hooked calls', page.count(r.achieved.hooked_calls) + ' driver calls of the program seen'] : null,
       ['Operations', sum(device.ops)],
       ['Plans left', sum(device.fallbacks)],
       ['Moved in all', page.bytes(device.out_bytes) + ' out, ' + page.bytes(device.in_bytes) + ' in; on demand ' + page.bytes(device.paged_out_bytes) + ' and ' + page.bytes(device.paged_in_bytes)],

@@ -49,6 +49,7 @@ static void dump_meta(const struct spill_trace *trace, FILE *out)
     } rows[] = {
         {"iterations", trace->iterations},
         {"others", trace->others},
+        {"hooked_calls", trace->hooked_calls},
         {"ops", trace->op_count},
         {"accesses", trace->access_count},
         {"buffers", trace->buffer_count},

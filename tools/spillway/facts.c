@@ -31,3 +31,13 @@ enum spill_bufclass spill_facts_class(const struct spill_facts *facts, uint32_t 
     return spill_bufclass_of(&facts->trace->buffers[b], &facts->idle[b],
                              facts->start[facts->trace->op_count]);
 }
+
+uint64_t spill_facts_watched(const struct spill_trace *trace)
+{
+    return (uint64_t)trace->iterations + trace->others;
+}
+
+double spill_facts_match(const struct spill_trace *trace)
+{
+    return trace->iterations == 0 ? 0 : trace->iterations / (double)spill_facts_watched(trace);
+}

@@ -29,6 +29,11 @@ struct spill_facts {
 enum spill_status spill_facts_build(const struct spill_trace *trace, struct spill_facts *facts);
 void spill_facts_free(struct spill_facts *facts);
 
+/* Iterations that were watched once the repeated one was known, a stretch that did something else
+ * counting as one, and the share of them, 0 to 1, that are alike: the match score. */
+uint64_t spill_facts_watched(const struct spill_trace *trace);
+double spill_facts_match(const struct spill_trace *trace);
+
 /* The class of buffer B. */
 enum spill_bufclass spill_facts_class(const struct spill_facts *facts, uint32_t b);
 

@@ -145,6 +145,14 @@ void spill_report_json_head(const struct spill_facts *facts, struct spill_json *
     spill_json_count(json, "page_bytes", trace->page_bytes);
     spill_json_count(json, "iterations", trace->iterations);
     spill_json_count(json, "others", trace->others);
+    if (trace->iterations == 0)
+        spill_json_text(json, "match_score", NULL);
+    else
+        spill_json_number(json, "match_score", spill_facts_match(trace));
+    if (trace->hooked_calls == 0)
+        spill_json_text(json, "hooked_calls", NULL);
+    else
+        spill_json_count(json, "hooked_calls", trace->hooked_calls);
     write_differences(json, trace);
     spill_json_count(json, "step_ns", trace->step_ns);
     spill_json_count(json, "busy_ns", facts->time.busy_ns);
