@@ -36,6 +36,12 @@ run_ample() {
     NEED=$(report ample.json .peak_physical_bytes)
 }
 
+# fits FILE: what stands in it is for a terminal of 80 columns and 40 lines. LC_ALL: columns, not bytes.
+fits() {
+    [ -s "$1" ] && LC_ALL=C.UTF-8 awk 'length > 80 { long = 1 } END { exit long || NR > 40 }' "$1" && echo "ok $1 fits a terminal" ||
+        fail "$1: $(wc -L <"$1") columns, $(wc -l <"$1") lines"
+}
+
 # PERCENT of the need, in whole pages.
 share() { echo $((NEED * $1 / 100 / PAGE * PAGE)); }
 

@@ -37,6 +37,7 @@ grep -q 'no plan keeps within 10.0 MiB' nofit.err || fail "nofit: no word"
 for n in mlp middle long; do
     report "$n.page" '.plan.fits and .plan.moves > 0 and .after.peak_bytes <= .budget.gpu_bytes' >/dev/null || fail "$n: no plan with moves"
 done
+"$SPILLWAY" report long.trace >long.text && fits long.text
 size=$(wc -c <long.html)
 [ "$(report long.page '[.trust.ops[].count] | add')" -eq 100000 ] && [ "$size" -lt 5000000 ] && echo "ok 100,000 operations: $size bytes" || fail "a page of $size bytes"
 "$SPILLWAY" report "$TRACE" --format csv-moves --gpu-mem 30MiB |

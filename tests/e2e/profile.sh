@@ -11,10 +11,23 @@ set -- spillway.mlp.*.trace
 for word in iterations buffers peak 'largest op' 'longest idle'; do
     grep -q "^  $word " err || fail "no '$word' in the summary"
 done
-lines=$(sed -n '/longest idle/,$p' err | grep -c ' MiB  \(persistent\|iteration\) ')
-[ "$lines" -eq 10 ] && echo "ok ten longest idle" || fail "$lines idle buffers instead of 10"
-"$SPILLWAY" report "$1" >report || fail "report: exit status $?"
-grep -v '^spillway: ' err | diff - report && echo "ok report says the same" || fail "report differs"
+lines=$(sed -n '/longest idle/,$p' err | grep -c ' ms .* MiB  \(persistent\|iteration\)$')
+[ "$lines" -eq 6 ] && echo "ok six longest idle" || fail "$lines idle buffers instead of 6"
+"$SPILLWAY" report "$1" >mlp.text || fail "report: exit status $?"
+grep -v '^spillway: ' err | diff - mlp.text && echo "ok report says the same" || fail "report differs"
+# told NAME: the text of NAME.trace fits a terminal, and its numbers are those of the JSON.
+told() {
+    "$SPILLWAY" report "$1.trace" >"$1.text" && "$SPILLWAY" report --format json "$1.trace" >"$1.report" || fail "$1: no report"
+    fits "$1.text"
+    sed -n -e 's/^  iterations *\([0-9]*\) of \([0-9]*\) watched alike (\([0-9]*\)\.\([0-9]\) %), each \([0-9]*\) ops.*/\1 \2 \3\4 \5/p' \
+        -e 's/^  hooks *\([0-9]*\) .*/\1/p' -e 's/^  buffers *\([0-9]*\): .*/\1/p' \
+        -e 's/^ *and \([0-9]*\) more, .*/\1/p' "$1.text" | tr '\n' ' ' >"$1.said"
+    report "$1.report" '"\(.iterations) \(.iterations + .others) \(.match_score * 1000 | round) \(.ops | length) \(.hooked_calls) " +
+        "\(.buffers | length) \([.buffers[] | select(.longest_idle.ns > 0)] | length - 6) "' | tr -d '\n' | diff - "$1.said" && [ -s "$1.said" ] &&
+        echo "ok the text of $1 says what the JSON does" || fail "$1: $(cat "$1.said")"
+}
+mv "$1" mlp.trace
+told mlp
 # The peak that the trace states is that of the simulator, but for slabs and rounding.
 "$SPILLWAY" profile -o x.trace "$MLP" --steps 1 --data /nonexistent >out 2>err
 status=$?
@@ -26,15 +39,17 @@ CNN="$BUILD/tests/workloads/cnn --steps 5 --data $SRC/tests/data/digits.csv"
 SIMGPU_REPORT=cnn.json $CNN >ample.out || fail "cnn fails with ample memory"
 "$SPILLWAY" profile -f -o cnn.trace -- $CNN >out 2>err || fail "cnn: exit status $?"
 same "cnn profiled" out
-"$SPILLWAY" report --format json cnn.trace >cnn.report || fail "cnn: no report"
+told cnn
 peak=$(report cnn.report '[.. | .peak_bytes? // empty] | max')
 [ "$peak" -gt $(($(report cnn.json .peak_physical_bytes) * 8 / 10)) ] || fail "cnn: the trace's peak is $peak"
+"$SPILLWAY" profile -q -f -o gpt.trace -- "$BUILD/tests/workloads/gpt" --steps 4 --data "$SRC/tests/data/digits.csv" >out 2>err || fail "gpt: exit status $?"
+told gpt
 # Iterations that are alike are counted, and where others leave them is told: an evaluation every fifth step.
 STEPS=$BUILD/tests/victims/steps
 "$STEPS" --eval 5 --steps 30 >ample.out || fail "steps fail with ample memory"
 "$SPILLWAY" profile -f -o steps.trace -- "$STEPS" --eval 5 --steps 30 >out 2>err || fail "steps: exit status $?"
 same "steps profiled" out
-grep -q '^  iterations   24 alike' err && grep -q '^  others       6 stretches' err || fail "steps: $(sed -n 2,4p err)"
+grep -q '^  iterations   24 of 30 watched alike (80.0 %)' err && grep -q '^ *iteration 4, op [0-9]*: free instead of' err || fail "steps: $(sed -n 2,4p err)"
 "$SPILLWAY" report --format json steps.trace >steps.report || fail "steps: no report"
 [ "$(report steps.report '[.iterations, .others, (.differences | length), .differences[0].iteration, .differences[0].found] | join(" ")')" = \
     "24 6 6 4 free" ] && echo "ok where iterations differ" || fail "steps: $(report steps.report '.differences')"
@@ -56,7 +71,7 @@ done
 SIMGPU_MEM=64MiB "$SPILLWAY" profile -f -o paged.trace -- "$STEPS" --eval 5 --steps 30 >out 2>err || fail "paged: exit status $?"
 same "steps profiled in less memory" out
 "$SPILLWAY" report --format json paged.trace >paged.report || fail "paged: no report"
-grep -q 'for the pager [0-9.]* ms' err && grep -q '^  paged  ' err || fail "paged: not told: $(cat err)"
+grep -q ', the pager [0-9.]* ms' err && grep -q '^  paged  ' err || fail "paged: not told: $(cat err)"
 report paged.report '.page_gap_ns > .busy_ns and .paged_bytes > 0 and .iterations == 24' >/dev/null &&
     [ "$(report paged.report .busy_ns)" -lt $(($(report steps.report .busy_ns) * 5 / 4)) ] && echo "ok the pager's time apart" ||
     fail "paged: $(report paged.report '{step_ns, busy_ns, host_gap_ns, page_gap_ns, paged_bytes}')"

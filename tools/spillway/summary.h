@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace says, as text for a terminal of 80 columns. */
+/* What a trace says, as text for a terminal of 80 columns and 40 lines. */
 #ifndef SPILL_SUMMARY_H
 #define SPILL_SUMMARY_H
 
