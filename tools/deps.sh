@@ -41,6 +41,7 @@ header cmocka.h libcmocka-dev
 if [ "${1:-}" = --browser ]; then
     must=0 wanted=
     command_ chromium chromium
+    command_ pdftotext poppler-utils
 fi
 
 wanted=$(printf '%s\n' $wanted | sort -u | tr '\n' ' ' | sed 's/ $//')

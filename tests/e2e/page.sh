@@ -48,13 +48,16 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
     echo "skip no chromium: the page was not opened"
     exit $failed
 }
-browse() { # SCHEME PAGE: the document as it is in the end
+open_in() { # SCHEME PAGE OPTION...
+    scheme=$1 page=$2
+    shift 2
     # No sandbox: it is not to be had for root, and the page is our own.
     "$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run --disable-background-networking \
         --disable-component-update --disable-sync --user-data-dir="$PWD/profile" --enable-logging=stderr --v=0 \
-        --allow-file-access-from-files --blink-settings=preferredColorScheme="$1" --window-size=1400,2400 \
-        --virtual-time-budget=10000 --dump-dom "file://$PWD/$2"
+        --allow-file-access-from-files --blink-settings=preferredColorScheme="$scheme" --window-size=1400,2400 \
+        --virtual-time-budget=10000 "$@" "file://$PWD/$page"
 }
+browse() { open_in "$1" "$2" --dump-dom; } # the document as it is in the end
 # What only the browser itself says, for want of a desktop, a bus and a graphics card, is not the page's.
 console() { grep 'CONSOLE' "$1"; }
 
@@ -91,4 +94,26 @@ middle 400 1 light
 long 1280 1 light
 nofit 400 1 light
 LIST
+
+# On paper: every section and the tables' last rows, no heading parted from what it heads, no word of ours broken.
+command -v pdftotext >/dev/null || {
+    echo "skip no pdftotext: the printed page was not read"
+    exit $failed
+}
+for name in mlp long; do
+    open_in 0 $name.html --no-pdf-header-footer --print-to-pdf=$name.pdf 2>err || fail "$name: not printed: $(tail -n 1 err)"
+    pdftotext -layout $name.pdf $name.paper
+    sed -n 's/^ *<h[23][^>]*>\(.*\)<\/h[23]>$/\1/p' "$SRC/tools/page/body.html" >headings
+    [ $name = mlp ] || sed -i '/^Planned and achieved$/d' headings
+    while read -r heading; do
+        grep -q "^[[:space:]]*${heading}[[:space:]]*$" $name.paper || fail "$name: '$heading' is not on paper"
+    done <headings
+    # The last line of each sheet.
+    awk 'BEGIN { RS = "\f" } { n = split($0, line, "\n"); while (n > 0 && line[n] !~ /[^ ]/) n--; sub(/^ */, "", line[n]); print line[n] }' \
+        $name.paper >ends
+    [ "$(wc -l <ends)" -gt 2 ] && ! grep -F -x -f headings ends && echo "ok $name on $(grep -c . ends) sheets of paper" ||
+        fail "$name: on paper, parted from what it heads"
+    [ "$(grep -c -w moved $name.paper)" -gt 5 ] || fail "$name: words are broken on paper"
+    grep -q "to trust this" $name.paper && grep -q "of buffers below one page stay" $name.paper || fail "$name: the end is missing"
+done
 exit $failed

@@ -16,9 +16,9 @@
   page.get('theme').addEventListener('click', () => { chosen = current() === 'dark' ? 'light' : 'dark'; paint(chosen); });
   dark.addEventListener('change', () => paint(current()));
   page.get('zoom').addEventListener('click', (e) => { if (e.target.dataset.zoom) page.zoomBy(e.target.dataset.zoom); });
-  // Paper is white, and narrower than most screens.
-  addEventListener('beforeprint', () => { paint('light'); page.resizeCharts(); });
-  addEventListener('afterprint', () => { paint(current()); page.resizeCharts(); });
+  // Paper is white, and narrower than most screens: what is wider would make the browser shrink everything.
+  addEventListener('beforeprint', () => { root.classList.add('paper'); paint('light'); page.resizeCharts(); });
+  addEventListener('afterprint', () => { root.classList.remove('paper'); paint(current()); page.resizeCharts(); });
   let wide = root.clientWidth;
   addEventListener('resize', () => { if (root.clientWidth !== wide) { wide = root.clientWidth; page.resizeCharts(); } });
 

@@ -4,14 +4,14 @@
 (function () {
   const r = page.report, plan = r.plan;
 
-  // COLUMNS: {name, text (row -> content), n: a number, wide: needs room}.
+  // COLUMNS: {name, text (row -> content), as: 'n' a number, 'wide' needs room, 'name' of an operation, 'prose' words}.
   function table(id, columns, rows, first) {
     const body = page.make('tbody', {});
     const shown = first && rows.length > first ? first : rows.length;
     const add = (row) => body.append(page.make('tr', {}, ...columns.map((c) =>
-      page.make('td', { 'data-label': c.name, class: [c.n ? 'n' : '', c.wide ? 'wide' : ''].join(' ').trim() }, page.make('span', {}, ...[].concat(c.text(row)))))));
+      page.make('td', { 'data-label': c.name, class: c.as || '' }, page.make('span', {}, ...[].concat(c.text(row)))))));
     rows.slice(0, shown).forEach(add);
-    const head = page.make('thead', {}, page.make('tr', {}, ...columns.map((c) => page.make('th', { class: c.n ? 'n' : '', scope: 'col' }, c.name))));
+    const head = page.make('thead', {}, page.make('tr', {}, ...columns.map((c) => page.make('th', { class: c.as || '', scope: 'col' }, c.name))));
     page.get(id).replaceChildren(page.make('table', {}, head, body));
     if (shown === rows.length) return;
     const more = page.make('button', { type: 'button', class: 'more' }, 'Show all ' + rows.length);
@@ -51,12 +51,12 @@
     const fate = (row) => row.pinned ? 'pinned' : row.moved_page_bytes > 0 ? page.bytes(row.moved_page_bytes) + ' moved' :
       row.copies_ns > row.idle_ns ? 'stays: copies take longer' : 'stays: not needed';
     table('idle', [
-      { name: 'Size', n: true, text: (row) => page.bytes(row.bytes) },
-      { name: 'Idle', n: true, text: (row) => page.ms(row.idle_ns) },
-      { name: 'Copies', n: true, text: (row) => page.ms(row.copies_ns) },
-      { name: 'Between', text: (row) => row.after.op === null ? 'not used in a step' : page.op(row.after) + ' and ' + page.op(row.before) + (row.before.op <= row.after.op ? ' of the next step' : '') },
-      { name: 'Plan', text: fate },
-      { name: 'Kind and call site', wide: true, text: (row) => [...kind(row), site(row)] },
+      { name: 'Size', as: 'n', text: (row) => page.bytes(row.bytes) },
+      { name: 'Idle', as: 'n', text: (row) => page.ms(row.idle_ns) },
+      { name: 'Copies', as: 'n', text: (row) => page.ms(row.copies_ns) },
+      { name: 'Between', as: 'name', text: (row) => row.after.op === null ? 'not used in a step' : page.op(row.after) + ' and ' + page.op(row.before) + (row.before.op <= row.after.op ? ' of the next step' : '') },
+      { name: 'Plan', as: 'prose', text: fate },
+      { name: 'Kind and call site', as: 'wide', text: (row) => [...kind(row), site(row)] },
     ], r.idle, 10);
   }
 
@@ -70,11 +70,11 @@
       title: c.label + ': ' + page.bytes(r.before.bytes[c.class][at]),
     })));
     table('peak', [
-      { name: 'Size', n: true, text: (row) => page.bytes(row.page_bytes) },
-      { name: 'Share', n: true, text: (row) => page.percent(row.page_bytes, total) },
-      { name: 'Buffer', n: true, text: (row) => row.buffer },
-      { name: 'Kind', text: kind },
-      { name: 'Call site', wide: true, text: site },
+      { name: 'Size', as: 'n', text: (row) => page.bytes(row.page_bytes) },
+      { name: 'Share', as: 'n', text: (row) => page.percent(row.page_bytes, total) },
+      { name: 'Buffer', as: 'n', text: (row) => row.buffer },
+      { name: 'Kind', as: 'prose', text: kind },
+      { name: 'Call site', as: 'wide', text: site },
     ], p.largest, 10);
     if (p.others_page_bytes > 0) page.get('peak').append(page.make('p', { class: 'note' }, 'All others: ' + page.bytes(p.others_page_bytes) + '.'));
   }
@@ -97,14 +97,14 @@
       ['Memory', 'peak ' + page.bytes(plan.peak_bytes) + ', laid out in ' + page.bytes(plan.frame_bytes)],
     ]);
     table('moves', [
-      { name: 'Size', n: true, text: (m) => page.bytes(m.bytes) },
-      { name: 'Buffer', n: true, text: (m) => m.buffer },
-      { name: 'Kind', text: kind },
-      { name: 'Leaves after', text: (m) => page.op(m.out_after) },
-      { name: 'Needed by', text: (m) => page.op(m.used_by) },
-      { name: 'Out', n: true, text: (m) => (m.out_start_ns / 1e6).toFixed(2) + ' – ' + page.ms(m.out_end_ns) },
-      { name: 'In', n: true, text: (m) => (m.in_start_ns / 1e6).toFixed(2) + ' – ' + page.ms(m.in_end_ns) },
-      { name: 'To spare', n: true, text: (m) => m.spare_ns === 0 ? 'none' : page.ms(m.spare_ns) },
+      { name: 'Size', as: 'n', text: (m) => page.bytes(m.bytes) },
+      { name: 'Buffer', as: 'n', text: (m) => m.buffer },
+      { name: 'Kind', as: 'prose', text: kind },
+      { name: 'Leaves after', as: 'name', text: (m) => page.op(m.out_after) },
+      { name: 'Needed by', as: 'name', text: (m) => page.op(m.used_by) },
+      { name: 'Out', as: 'n', text: (m) => (m.out_start_ns / 1e6).toFixed(2) + ' – ' + page.ms(m.out_end_ns) },
+      { name: 'In', as: 'n', text: (m) => (m.in_start_ns / 1e6).toFixed(2) + ' – ' + page.ms(m.in_end_ns) },
+      { name: 'To spare', as: 'n', text: (m) => m.spare_ns === 0 ? 'none' : page.ms(m.spare_ns) },
     ], r.largest_moves, 15);
     if (r.largest_moves.length < plan.moves)
       page.get('moves').append(page.make('p', { class: 'note' }, 'The ' + r.largest_moves.length + ' largest of ' + page.count(plan.moves) + ' moves; spillway report --format csv-moves lists all.'));
@@ -134,9 +134,9 @@
     const known = r.cards.slice(0, enough < 0 ? r.cards.length : enough + 1).filter((c) => c.step_ns !== null || !c.fits);
     if (known.length < 2) return;
     table('cards', [
-      { name: 'Card', n: true, text: (c) => c.gib + ' GB' },
-      { name: 'Left for the program', n: true, text: (c) => page.bytes(c.gpu_bytes) },
-      { name: 'Step', n: true, text: (c) => c.fits ? page.ms(c.step_ns) : '–' },
+      { name: 'Card', as: 'n', text: (c) => c.gib + ' GB' },
+      { name: 'Left for the program', as: 'n', text: (c) => page.bytes(c.gpu_bytes) },
+      { name: 'Step', as: 'n', text: (c) => c.fits ? page.ms(c.step_ns) : '–' },
       { name: 'Compared with no limit', text: (c) => c.fits ? page.slower(c.step_ns, r.unlimited.ideal_ns) : 'cannot hold the largest operation' },
     ], known);
     page.get('cards').firstChild.classList.add('narrow');
@@ -151,7 +151,7 @@
     const p = device.plans[device.plans.length - 1], known = (ns) => ns > 0 ? page.ms(ns) : 'not measured';
     page.get('achieved-note').textContent = 'Process ' + r.achieved.pid + ', within ' + page.bytes(device.gpu_budget_bytes) + (device.plan_count > 1 ? '; the last of ' + page.count(device.plan_count) + ' plans' : '; its plan') + ', replayed ' + page.count(p.replayed) + ' times. That run planned for itself: its plan need not be the one above.';
     table('achieved', [
-      { name: 'Quantity', text: (row) => row[0] }, { name: 'Planned', n: true, text: (row) => row[1] }, { name: 'Achieved', n: true, text: (row) => row[2] },
+      { name: 'Quantity', text: (row) => row[0] }, { name: 'Planned', as: 'n', text: (row) => row[1] }, { name: 'Achieved', as: 'n', text: (row) => row[2] },
     ], [
       ['Peak GPU memory', page.bytes(p.planned_peak_bytes), page.bytes(device.peak_bytes)],
       ['Pinned host memory', page.bytes(p.host_bytes), page.bytes(device.host_peak_bytes)],
