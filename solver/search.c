@@ -198,10 +198,9 @@ static enum spill_status try_variant(struct spill_job *job, const struct way *wa
     if (!spill_job_goes_on(job))
         return SPILL_OK;
     status = draft_way(job, way, job->prep->budget_pages - cut);
-    if (status == SPILL_OK && is_tiny(job))
+    /* Frames seldom make it faster. */
+    if (status == SPILL_OK && (is_tiny(job) || job->draft.outcome.step_ns < job->best.plan.step_ns))
         status = try_orders(job, job->prep->compute_ns, false, &fits, &unplaced);
-    else if (status == SPILL_OK && job->draft.outcome.step_ns < job->best.plan.step_ns)
-        status = try_frames(job, true, true, &fits, &unplaced); /* frames seldom make it faster */
     if (job->best.pieces == before)
         spill_arena_release(job->arena, mark);
     return status == SPILL_ERR_INFEASIBLE ? SPILL_OK : status;
