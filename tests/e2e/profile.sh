@@ -28,6 +28,8 @@ told() {
 }
 mv "$1" mlp.trace
 told mlp
+report mlp.report '.differences | length > 0 and all(.[]; [.found, .expected][] | startswith("_Z") | not)' >/dev/null &&
+    echo "ok names as the source has them" || fail "mlp: $(report mlp.report .differences)"
 # The peak that the trace states is that of the simulator, but for slabs and rounding.
 "$SPILLWAY" profile -o x.trace "$MLP" --steps 1 --data /nonexistent >out 2>err
 status=$?

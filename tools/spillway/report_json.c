@@ -3,6 +3,7 @@
  * meaning or goes away, not when one is added. */
 #include "tools/spillway/facts.h"
 
+#include "tools/spillway/demangle.h"
 #include "tools/spillway/forecast.h"
 #include "tools/spillway/jsonout.h"
 #include "tools/spillway/tracetext.h"
@@ -115,6 +116,15 @@ static void write_buffer(struct spill_json *json, const struct spill_facts *fact
     spill_json_close(json);
 }
 
+/* KEY: the name at OFFSET as the source has it, like the ops' names. */
+static void write_name(struct spill_json *json, const char *key, const struct spill_trace *trace,
+                       uint32_t offset)
+{
+    char name[SPILL_TRACETEXT_NAME];
+    const char *text = spill_tracetext_name(trace, offset, NULL);
+    spill_json_text(json, key, text == NULL ? NULL : spill_demangle(text, name, sizeof(name)));
+}
+
 /* Where the program left the iteration. */
 static void write_differences(struct spill_json *json, const struct spill_trace *trace)
 {
@@ -124,8 +134,8 @@ static void write_differences(struct spill_json *json, const struct spill_trace 
         spill_json_open(json, NULL, '{', false);
         spill_json_count(json, "iteration", difference->iteration);
         spill_json_count(json, "op", difference->op);
-        spill_json_text(json, "expected", spill_tracetext_name(trace, difference->expected, NULL));
-        spill_json_text(json, "found", spill_tracetext_name(trace, difference->found, NULL));
+        write_name(json, "expected", trace, difference->expected);
+        write_name(json, "found", trace, difference->found);
         spill_json_close(json);
     }
     spill_json_close(json);
