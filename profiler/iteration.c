@@ -264,7 +264,7 @@ static enum spill_status add_op(struct build *b, uint32_t i)
 static enum spill_status add_events(struct build *b)
 {
     struct spill_iteration *it = b->it;
-    uint64_t live = b->map->live_bytes; /* at the end; walk back to the start */
+    uint64_t live = b->rec->live_bytes; /* at the end; walk back to the start */
     for (uint32_t i = b->first; i < b->rec->record_count; i++)
         if (b->rec->records[i].kind == SPILL_LOGREC_ALLOC)
             live -= b->rec->records[i].bytes;

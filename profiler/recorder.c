@@ -122,6 +122,7 @@ enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
             (struct spill_logtouch){.serial = buf->serial, .mode = touches->list[i].mode};
     }
     record->key = spill_mix(key, map->live_bytes);
+    rec->live_bytes = map->live_bytes;
     if (rec->timing) {
         uint32_t t = spill_timers_take(rec, SPILL_TIMERS_MAX);
         if (t != SPILL_NO_TIMER &&
@@ -158,6 +159,7 @@ enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct 
     record->pin = buf->pin;
     record->sum = spill_mix(record->kind + 1, buf->bytes);
     record->key = spill_mix(spill_mix(record->sum, buf->addr), map->live_bytes);
+    rec->live_bytes = map->live_bytes - (freed ? buf->bytes : 0);
     rec->record_count++;
     spill_border_push(rec);
     return SPILL_OK;

@@ -74,6 +74,8 @@ struct spill_recorder {
     struct spill_logtouch *touches;
     size_t touch_cap;
     uint32_t touch_count;
+    uint64_t live_bytes; /* of managed buffers after the latest record: once the log is full, not
+                            what lives now */
     struct spill_timer *timers;
     size_t timer_cap;
     uint32_t timer_count, next_timer;

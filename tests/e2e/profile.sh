@@ -84,6 +84,14 @@ grep -q "the profiler's memory is full" err || fail "bound: not told: $(cat err)
 "$SPILLWAY" report --format json bound.trace >bound.report || fail "bound: no report"
 report bound.report '.log_bytes <= 65536 and .log_max_bytes == 65536 and (.ops | length) > 10' >/dev/null &&
     echo "ok bounded memory" || fail "bound: $(report bound.report '{log_bytes, log_max_bytes, iterations}')"
+# Wherever the record ends, its peak is of what lived by then, not of what lives at the program's end.
+SIMGPU_REPORT=steps.json "$STEPS" --eval 5 --steps 30 >out
+for size in 24 32 40 48 56 72; do
+    SPILLWAY_PROFILE_MEM=${size}KiB "$SPILLWAY" profile -q -f -o bound.trace -- "$STEPS" --eval 5 --steps 30 >out 2>err
+    "$SPILLWAY" report --format json bound.trace >bound.report || fail "bound of $size KiB: no report"
+    report bound.report ".peak_bytes > 0 and .peak_bytes <= $(report steps.json .peak_physical_bytes)" >/dev/null && echo "ok a peak within $size KiB" ||
+        fail "bound of $size KiB: $(report bound.report .peak_bytes)"
+done
 # As does a program that is to be planned for: it is paged without a plan.
 SPILLWAY_PROFILE_MEM=16KiB SIMGPU_MEM=64MiB "$SPILLWAY" run "$STEPS" --eval 5 --steps 30 >out 2>err || fail "bound, run: exit status $?"
 same "steps run in little memory for the profiler" out
