@@ -42,6 +42,7 @@ static const struct spill_trace sample = {
     .others = 6,
     .log_bytes = 1000,
     .log_max = 2000,
+    .hooked_calls = UINT64_C(5) << 32,
     .names = names,
     .op_count = 2,
     .access_count = 3,
@@ -109,6 +110,7 @@ static void written_is_read(void **state)
     assert_int_equal(t->others, 6);
     assert_int_equal(t->log_bytes, 1000);
     assert_int_equal(t->log_max, 2000);
+    assert_int_equal(t->hooked_calls, UINT64_C(5) << 32);
     assert_int_equal(t->difference_count, 1);
     assert_memory_equal(t->differences, differences, sizeof(differences));
     spill_tracefile_free(t);
