@@ -64,7 +64,7 @@ check "$(grep -c 'SPILLWAY_ZZZZZZZZZZZZ is not a setting$' err)" 1 "nothing near
 # By kernel: what it touches stays, and the rest still moves.
 steps="$BUILD/tests/victims/steps --steps 10 --layers 3"
 $steps >bare
-SPILLWAY_PIN='kernel:*update*' SPILLWAY_OUTPUT=$PWD/pin.trace SPILLWAY_GPU_MEM=32MiB SPILLWAY_PLAN_WAIT=20000 LD_PRELOAD=$BUILD/libspillway.so $steps >out 2>err
+SPILLWAY_PIN='kernel:*update*' SPILLWAY_OUTPUT=$PWD/pin.trace SPILLWAY_GPU_MEM=34MiB SPILLWAY_PLAN_WAIT=20000 LD_PRELOAD=$BUILD/libspillway.so $steps >out 2>err
 check "$(cmp bare out && "$BUILD/spillway" report pin.trace --format json | jq -c '[.buffers[].pinned] | map(select(. == "by request")) | length')" 6 "what a kernel touches stays"
 grep -q 'moving [1-9]' err && ok "and the rest moves" || bad "nothing moves: $(cat err)"
 

@@ -26,7 +26,7 @@ for python in python3 /usr/bin/python3 "$HOME"/.pyenv/versions/*/bin/python3; do
             *"call __init__ "*make_weights*train*";call __init__ forward train "*) echo "ok $what" ;;
             *) fail "$what: $weight; $activation" ;;
             esac
-            grep -q '^ *at call:[0-9]* in py_steps.py$' err || fail "$what: not in the summary: $(cat err)"
+            grep -q '^ *at call:[0-9]* in py_steps.py' err || fail "$what: not in the summary: $(cat err)"
         else
             report json '[.buffers[].site | length > 0] | all' >/dev/null && echo "ok $what: native frames" || fail "$what: no native frames"
         fi
