@@ -12,6 +12,9 @@
 
 #define GROW_PAGES 16
 
+/* Of all pools: the limit is the process's, whichever device takes first. */
+static uint64_t all_in_use;
+
 void spill_hostpool_boot(struct spill_hostpool *pool, uint64_t limit, size_t page_bytes)
 {
     memset(pool, 0, sizeof(*pool));
@@ -23,6 +26,19 @@ void spill_hostpool_boot(struct spill_hostpool *pool, uint64_t limit, size_t pag
 static size_t in_use(const struct spill_hostpool *pool)
 {
     return pool->page_count * pool->page_bytes;
+}
+
+/* What this pool may grow to beside the others. */
+static uint64_t limit_of(const struct spill_hostpool *pool)
+{
+    uint64_t others = all_in_use - in_use(pool);
+    return pool->limit > others ? pool->limit - others : 0;
+}
+
+static void set_page_count(struct spill_hostpool *pool, size_t pages)
+{
+    all_in_use = all_in_use - in_use(pool) + pages * pool->page_bytes;
+    pool->page_count = (uint32_t)pages;
 }
 
 /* Addresses only: nothing is used of the memory before it is grown into. */
@@ -98,8 +114,8 @@ static bool grow(struct spill_hostpool *pool, size_t pages)
     size_t bytes = pages * pool->page_bytes;
     if (pool->base == NULL && !reserve(pool))
         return false;
-    uint64_t most = pool->limit < pool->room ? pool->limit : pool->room;
-    if (bytes > most - in_use(pool) ||
+    uint64_t most = limit_of(pool) < pool->room ? limit_of(pool) : pool->room;
+    if (in_use(pool) + bytes > most ||
         SPILL_HEAP_GROW(pool->taken, pool->taken_cap, pool->page_count + pages) != 0)
         return false;
     char *from = pool->base + in_use(pool);
@@ -107,7 +123,7 @@ static bool grow(struct spill_hostpool *pool, size_t pages)
         return false;
     spill_hosttouch(from, bytes);
     memset(pool->taken + pool->page_count, 0, pages);
-    pool->page_count += (uint32_t)pages;
+    set_page_count(pool, pool->page_count + pages);
     if (in_use(pool) > pool->peak_bytes)
         pool->peak_bytes = in_use(pool);
     return true;
@@ -128,7 +144,7 @@ void spill_hostpool_trim(struct spill_hostpool *pool)
     char *from = pool->base + bytes;
     (void)madvise(from, in_use(pool) - bytes, MADV_DONTNEED);
     (void)mprotect(from, in_use(pool) - bytes, PROT_NONE);
-    pool->page_count = (uint32_t)(bytes / pool->page_bytes);
+    set_page_count(pool, bytes / pool->page_bytes);
     if (pool->lowest > pool->page_count)
         pool->lowest = pool->page_count;
 }
@@ -160,7 +176,8 @@ void spill_hostpool_give(struct spill_hostpool *pool, char *page)
 
 uint64_t spill_hostpool_plannable(const struct spill_hostpool *pool)
 {
-    uint64_t most = pool->limit < pool->page_bytes ? 0 : pool->limit - pool->page_bytes;
+    uint64_t limit = limit_of(pool);
+    uint64_t most = limit < pool->page_bytes ? 0 : limit - pool->page_bytes;
     return most < pool->pinnable ? most : pool->pinnable;
 }
 
@@ -211,5 +228,6 @@ void spill_hostpool_end(struct spill_hostpool *pool)
     pool->taken = NULL;
     pool->parts = NULL;
     pool->taken_cap = pool->part_cap = pool->room = pool->pinned = 0;
-    pool->page_count = pool->part_count = pool->lowest = 0;
+    set_page_count(pool, 0);
+    pool->part_count = pool->lowest = 0;
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct spill_hostpool {
-    uint64_t limit;    /* bytes that may be in use */
+    uint64_t limit;    /* bytes that may be in use by all pools of the process together */
     uint64_t pinnable; /* bytes that the driver pins; UINT64_MAX until it refuses some */
     uint64_t peak_bytes;
     size_t page_bytes;

@@ -28,6 +28,12 @@ bend 38MiB 6 --devices 2
 [ "$(grep -c 'device [01]: peak .* iterations replayed' err)" -eq 2 ] || fail "not a line for each device"
 [ "$(report stats.json '[.devices[].ordinal] | tostring')" = "[0,1]" ] || fail "not both in the statistics"
 bend 38MiB 6 --devices 2 --threads
+# The limit of host memory is the process's: without one, the two take 64 MiB.
+SIMGPU_DEVICES=2 SIMGPU_REPORT=host.json "$SPILLWAY" run --gpu-mem 38MiB --host-mem 60MiB "$DEVICES" --devices 2 >out 2>err ||
+    fail "host memory shared: exit status $?: $(tail -n 1 err)"
+SIMGPU_DEVICES=2 "$DEVICES" --devices 2 >ample.out
+same "host memory shared" out
+[ "$(report host.json .peak_pinned_bytes)" -le $((60 << 20)) ] || fail "$(report host.json .peak_pinned_bytes) bytes pinned, of 60 MiB"
 # What is copied between devices stays where it is, and the rest still moves.
 bend 44MiB 4 --devices 2 --copy --steps 20
 # A device that another one may reach into keeps everything.
