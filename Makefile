@@ -51,7 +51,7 @@ $(O)/libspillway.map: preload/hooks.def preload/exports.awk
 
 $(O)/spillway: $(call objs,$(tool_src))
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -ldl -lpthread -lm
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -ldl -lpthread
 
 $(O)/obj/%.o: %.c | cuda-headers
 	@mkdir -p $(@D)

@@ -9,11 +9,10 @@ part_kit() {
     for file in spillway libspillway.so; do
         libs=$(readelf -d "$BUILD/$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | tr '\n' ' ')
         most=$(readelf -V "$BUILD/$file" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
-        # libm is part of glibc.
-        if [ -z "$libs" ] || echo "$libs" | tr ' ' '\n' | grep -v -x -e '' -e libc.so.6 -e libm.so.6 -e ld-linux-x86-64.so.2 >/dev/null; then
-            bad "$file needs glibc only" no "" "$libs"
+        if [ -z "$libs" ] || echo "$libs" | tr ' ' '\n' | grep -v -x -e '' -e libc.so.6 -e ld-linux-x86-64.so.2 >/dev/null; then
+            bad "$file needs libc only" no "" "$libs"
         else
-            ok "$file needs glibc only" yes "" "$libs"
+            ok "$file needs libc only" yes "" "$libs"
         fi
         if [ "$(printf '%s\nGLIBC_2.36\n' "$most" | sort -V | tail -n 1)" = GLIBC_2.36 ]; then
             ok "$file runs with glibc 2.36" yes "" "$most"

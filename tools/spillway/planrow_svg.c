@@ -2,7 +2,7 @@
 /* The curve "how much slower with less memory" as one SVG picture without scripts or fonts. */
 #include "tools/spillway/planrow.h"
 
-#include <math.h>
+#include "solver/realmath.h"
 
 enum { WIDTH = 720, HEIGHT = 420, LEFT = 70, RIGHT = 20, TOP = 40, BOTTOM = 60, TICKS = 6 };
 
@@ -10,14 +10,20 @@ struct axis {
     double low, high, step;
 };
 
-/* From LOW to HIGH in steps of 1, 2 or 5 times a power of ten. */
+/* From LOW, which is not negative, to HIGH in steps of 1, 2 or 5 times a power of ten. */
 static struct axis make_axis(double low, double high)
 {
     double span = high > low ? high - low : (high > 0 ? high : 1);
-    double power = pow(10, floor(log10(span / TICKS))), step = power;
+    double power = 1;
+    while (10 * power <= span / TICKS)
+        power *= 10;
+    while (power > span / TICKS)
+        power /= 10;
+    double step = power;
     while (span / step > TICKS)
         step = step < 1.5 * power ? 2 * power : step < 3 * power ? 5 * power : 10 * power;
-    return (struct axis){floor(low / step) * step, ceil(high / step + 1e-9) * step, step};
+    return (struct axis){(double)(int64_t)(low / step) * step,
+                         (double)spill_real_up(high / step + 1e-9) * step, step};
 }
 
 static double x_of(const struct axis *x, double value)
@@ -56,8 +62,8 @@ bool spill_planrow_svg(const struct spill_planrow *rows, uint32_t count, FILE *o
     bool large = most >= 4.0 * (1 << 30);
     double unit = large ? (double)(1 << 30) : (double)(1 << 20);
     for (uint32_t i = 0; i < count; i++) {
-        slowest = fmax(slowest, (double)rows[i].step_ns / 1e6);
-        ideal = fmax(ideal, (double)rows[i].ideal_ns / 1e6);
+        slowest = spill_real_max(slowest, (double)rows[i].step_ns / 1e6);
+        ideal = spill_real_max(ideal, (double)rows[i].ideal_ns / 1e6);
     }
     struct axis x = make_axis((double)rows[0].gpu_bytes / unit, most / unit);
     struct axis y = make_axis(0, slowest); /* from 0: a slope must not look worse than it is */
