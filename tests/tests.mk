@@ -28,6 +28,8 @@ $(cu_bin): $(O)/%: %.cu $(O)/simgpu/simcc $(O)/simgpu/devrt.o | simgpu
 	$(call say,SIMCC,$@)
 	$(Q)$(SIMCC) -O2 $(SIMCC_DRIVER) -o $@ $<
 
+$(filter $(O)/tests/victims/%,$(cu_bin)): tests/victims/victim.h
+
 # Programs that call the driver themselves.
 $(O)/tests/victims/multi_device: SIMCC_DRIVER = -isystem$(CUDA_INCLUDE) -lcuda
 

@@ -18,7 +18,8 @@ job() {
     shift 2
     [ -n "${arch:-}" ] || arch=-arch=native
     if [ -x "$BIN/$name" ] && [ "$BIN/$name" -nt "$source" ] && [ "$BIN/$name" -nt "$SRC/tests/gpu/gpufact.h" ] &&
-        [ "$BIN/$name" -nt "$SRC/preload/hooks.def" ] && [ "$BIN/$name" -nt "$SRC/tests/simgpu/simtest.h" ]; then
+        [ "$BIN/$name" -nt "$SRC/preload/hooks.def" ] && [ "$BIN/$name" -nt "$SRC/tests/simgpu/simtest.h" ] &&
+        [ "$BIN/$name" -nt "$SRC/tests/victims/victim.h" ]; then
         return 0
     fi
     rm -f "$BIN/$name"

@@ -12,22 +12,9 @@
 #include <string.h>
 
 #include "preload/base/accessmode.h"
-#include "preload/base/driver.h"
 #include "profiler/recorder.h"
 #include "replay/span.h"
-
-struct spill_driver spill_driver; /* no timing, so no driver is called */
-
-bool spill_driver_complete(void)
-{
-    return false;
-}
-
-const char *spill_driver_error(CUresult result)
-{
-    (void)result;
-    return "";
-}
+#include "tests/unit/nodriver.h"
 
 enum { BASE_SHIFT = 21, SPAN_PAGES = 1 << 16, NAMES = 512 };
 

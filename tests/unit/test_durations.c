@@ -9,22 +9,9 @@
 
 #include <string.h>
 
-#include "preload/base/driver.h"
 #include "preload/base/heap.h"
 #include "profiler/timers.h"
-
-struct spill_driver spill_driver;
-
-bool spill_driver_complete(void)
-{
-    return false;
-}
-
-const char *spill_driver_error(CUresult result)
-{
-    (void)result;
-    return "";
-}
+#include "tests/unit/nodriver.h"
 
 enum { OPS_MAX = 1000 };
 

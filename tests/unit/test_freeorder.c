@@ -11,19 +11,7 @@
 #include <string.h>
 
 #include "replay/freeorder.h"
-
-struct spill_driver spill_driver;
-
-bool spill_driver_complete(void)
-{
-    return false;
-}
-
-const char *spill_driver_error(CUresult result)
-{
-    (void)result;
-    return "";
-}
+#include "tests/unit/nodriver.h"
 
 enum { STREAMS = 24, RUNS = 200, OPS = 400, PER_THREAD = 2, EVENT = 99 };
 

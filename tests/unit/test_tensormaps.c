@@ -8,16 +8,9 @@
 
 #include <cmocka.h>
 
-#include "preload/base/driver.h"
 #include "profiler/access.h"
 #include "profiler/tensormaps.h"
-
-/* No driver: kernels' parameters come as one block here. */
-struct spill_driver spill_driver;
-const char *spill_driver_error(CUresult result)
-{
-    return result == CUDA_SUCCESS ? "success" : "failure";
-}
+#include "tests/unit/nodriver.h"
 
 #define PAGE ((uint64_t)2 << 20)
 #define BASE ((uint64_t)1 << 40)

@@ -13,23 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/base/driver.h"
 #include "replay/script.h"
 #include "solver/fromtrace.h"
 #include "solver/solve.h"
-
-struct spill_driver spill_driver; /* the tables are here, no driver is called */
-
-bool spill_driver_complete(void)
-{
-    return false;
-}
-
-const char *spill_driver_error(CUresult result)
-{
-    (void)result;
-    return "";
-}
+#include "tests/unit/nodriver.h"
 
 enum { ROUNDS = 4, OPS_MAX = 24, BUFFERS_MAX = 12, EDGES_MAX = 64, PAGE = 4096 };
 

@@ -3,22 +3,7 @@
  * is given out again, what the other stream wrote is read, with no event in between, the pinned
  * source of a copy is written anew, the pinned target of one is read. Each step does all of it,
  * among buffers large enough that there is something to move; sums show what went wrong. */
-#include <cuda_runtime.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t error_ = (call);                                                               \
-        if (error_ != cudaSuccess) {                                                               \
-            fflush(stdout);                                                                        \
-            fprintf(stderr, "CUDA error: %s (%s) at %s:%d\n", cudaGetErrorString(error_),          \
-                    cudaGetErrorName(error_), __FILE__, __LINE__);                                 \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "victim.h"
 
 enum { LAYERS = 8, LARGE = 1 << 20, SMALL = 1024, THREADS = 128, STEPS = 12 };
 

@@ -2,22 +2,7 @@
 /* A training-shaped program whose steps are graph launches with an allocation, a kernel and a copy
  * around them. Usage: graph_steps once|each [STEPS] [MIB]: the graph is captured once, or anew in
  * each step; buffers of MIB. Prints a sum a step. */
-#include <cuda_runtime.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t error_ = (call);                                                               \
-        if (error_ != cudaSuccess) {                                                               \
-            fflush(stdout);                                                                        \
-            fprintf(stderr, "CUDA error: %s (%s) at %s:%d\n", cudaGetErrorString(error_),          \
-                    cudaGetErrorName(error_), __FILE__, __LINE__);                                 \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "victim.h"
 
 enum { LAYERS = 4, STRIDE = 509 };
 

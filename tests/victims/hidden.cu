@@ -5,22 +5,7 @@
  * which global  in a __device__ variable                          one large copy filled list    in
  * structs in device memory that a kernel linked to each other Usage: hidden HOW [STEPS]. Prints a
  * sum a step. */
-#include <cuda_runtime.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t error_ = (call);                                                               \
-        if (error_ != cudaSuccess) {                                                               \
-            fflush(stdout);                                                                        \
-            fprintf(stderr, "CUDA error: %s (%s) at %s:%d\n", cudaGetErrorString(error_),          \
-                    cudaGetErrorName(error_), __FILE__, __LINE__);                                 \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "victim.h"
 
 enum { HIDDEN = 2, LAYERS = 4, COUNT = 1 << 20, WIDE = 1 << 22, STRIDE = 509 };
 

@@ -11,22 +11,10 @@
  * the way back
  *   --context   a second context of device 0 works in between, too */
 #include <cuda.h>
-#include <cuda_runtime.h>
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        int error_ = (int)(call);                                                                  \
-        if (error_ != 0) {                                                                         \
-            fflush(stdout);                                                                        \
-            fprintf(stderr, "CUDA error %d at %s:%d\n", error_, __FILE__, __LINE__);               \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "victim.h"
 
 enum {
     DEVICES_MAX = 8,
@@ -77,13 +65,13 @@ __global__ void total(const float *x, int n, float *out)
 
 static void make(struct net *net)
 {
-    CHECK(cudaSetDevice(net->device));
-    CHECK(cudaStreamCreateWithFlags(&net->stream, cudaStreamNonBlocking));
-    CHECK(cudaMalloc((void **)&net->sum, sizeof(float)));
-    CHECK(cudaMalloc((void **)&net->inbox, sizeof(float) * ELEMENTS));
+    CHECK_ANY(cudaSetDevice(net->device));
+    CHECK_ANY(cudaStreamCreateWithFlags(&net->stream, cudaStreamNonBlocking));
+    CHECK_ANY(cudaMalloc((void **)&net->sum, sizeof(float)));
+    CHECK_ANY(cudaMalloc((void **)&net->inbox, sizeof(float) * ELEMENTS));
     fill<<<2, 64, 0, net->stream>>>(net->inbox, ELEMENTS, 0.5f);
     for (int l = 0; l < layers; l++) {
-        CHECK(cudaMalloc((void **)&net->w[l], sizeof(float) * ELEMENTS));
+        CHECK_ANY(cudaMalloc((void **)&net->w[l], sizeof(float) * ELEMENTS));
         fill<<<2, 64, 0, net->stream>>>(net->w[l], ELEMENTS, 0.1f * (float)(l + net->device));
     }
 }
@@ -92,19 +80,19 @@ static float read_total(struct net *net, const float *x)
 {
     float sum = 0;
     total<<<1, 32, 0, net->stream>>>(x, ELEMENTS, net->sum);
-    CHECK(cudaMemcpyAsync(&sum, net->sum, sizeof(sum), cudaMemcpyDeviceToHost, net->stream));
-    CHECK(cudaStreamSynchronize(net->stream));
+    CHECK_ANY(cudaMemcpyAsync(&sum, net->sum, sizeof(sum), cudaMemcpyDeviceToHost, net->stream));
+    CHECK_ANY(cudaStreamSynchronize(net->stream));
     return sum;
 }
 
 static void step(struct net *net, int number)
 {
     int kind = kinds ? turns[number] - '0' : 0, depth = kind == 1 ? layers / 2 : layers;
-    CHECK(cudaSetDevice(net->device));
-    CHECK(cudaMalloc((void **)&net->a[0], sizeof(float) * ELEMENTS));
+    CHECK_ANY(cudaSetDevice(net->device));
+    CHECK_ANY(cudaMalloc((void **)&net->a[0], sizeof(float) * ELEMENTS));
     fill<<<2, 64, 0, net->stream>>>(net->a[0], ELEMENTS, 0.01f * (float)number);
     for (int l = 0; l < depth; l++) {
-        CHECK(cudaMalloc((void **)&net->a[l + 1], sizeof(float) * ELEMENTS));
+        CHECK_ANY(cudaMalloc((void **)&net->a[l + 1], sizeof(float) * ELEMENTS));
         fill<<<2, 64, 0, net->stream>>>(net->a[l + 1], ELEMENTS, 0.02f * (float)l);
         mix<<<2, 64, 0, net->stream>>>(net->a[l], net->a[l + 1], ELEMENTS, 0.125f);
         mix<<<2, 64, 0, net->stream>>>(net->w[l], net->a[l + 1], ELEMENTS, 0.0625f);
@@ -113,8 +101,8 @@ static void step(struct net *net, int number)
         if (kind != 2)
             mix<<<2, 64, 0, net->stream>>>(net->a[l], net->w[l > 0 ? l - 1 : 0], ELEMENTS,
                                            0.03125f);
-        CHECK(cudaGetLastError());
-        CHECK(cudaFree(net->a[l]));
+        CHECK_ANY(cudaGetLastError());
+        CHECK_ANY(cudaFree(net->a[l]));
     }
     mix<<<2, 64, 0, net->stream>>>(net->inbox, net->w[0], ELEMENTS, 0.25f);
     net->printed[2 * number] = read_total(net, net->w[0]);
@@ -123,46 +111,46 @@ static void step(struct net *net, int number)
 
 static void send(struct net *from, struct net *to)
 {
-    CHECK(cudaSetDevice(from->device));
-    CHECK(cudaMemcpyPeerAsync(to->inbox, to->device, from->w[layers / 2], from->device,
-                              sizeof(float) * ELEMENTS, from->stream));
-    CHECK(cudaStreamSynchronize(from->stream));
+    CHECK_ANY(cudaSetDevice(from->device));
+    CHECK_ANY(cudaMemcpyPeerAsync(to->inbox, to->device, from->w[layers / 2], from->device,
+                                  sizeof(float) * ELEMENTS, from->stream));
+    CHECK_ANY(cudaStreamSynchronize(from->stream));
 }
 
 static void reach(struct net *from, struct net *by, int number)
 {
-    CHECK(cudaSetDevice(by->device));
+    CHECK_ANY(cudaSetDevice(by->device));
     if (number == 4)
-        CHECK(cudaDeviceEnablePeerAccess(from->device, 0));
+        CHECK_ANY(cudaDeviceEnablePeerAccess(from->device, 0));
     if (number < 4)
         return;
     mix<<<2, 64, 0, by->stream>>>(from->w[1], by->w[1], ELEMENTS, 0.5f);
-    CHECK(cudaGetLastError());
-    CHECK(cudaStreamSynchronize(by->stream));
+    CHECK_ANY(cudaGetLastError());
+    CHECK_ANY(cudaStreamSynchronize(by->stream));
 }
 
 /* The other context's own memory and work. */
 static void work_elsewhere(CUcontext context, CUdeviceptr *buffer, int number)
 {
     float value = 0;
-    CHECK(cuCtxPushCurrent(context));
+    CHECK_ANY(cuCtxPushCurrent(context));
     if (*buffer == 0)
-        CHECK(cuMemAlloc(buffer, 4 << 20));
-    CHECK(cuMemsetD32(*buffer, (unsigned)number, 1 << 20));
-    CHECK(cuMemcpyDtoH(&value, *buffer + (2 << 20), sizeof(value)));
-    CHECK(cuCtxPopCurrent(NULL));
+        CHECK_ANY(cuMemAlloc(buffer, 4 << 20));
+    CHECK_ANY(cuMemsetD32(*buffer, (unsigned)number, 1 << 20));
+    CHECK_ANY(cuMemcpyDtoH(&value, *buffer + (2 << 20), sizeof(value)));
+    CHECK_ANY(cuCtxPopCurrent(NULL));
     if (memcmp(&value, &number, sizeof(value)) != 0)
         printf("step %d: the other context's memory is wrong\n", number);
 }
 
 static void drop(struct net *net)
 {
-    CHECK(cudaSetDevice(net->device));
+    CHECK_ANY(cudaSetDevice(net->device));
     for (int l = 0; l < layers; l++)
-        CHECK(cudaFree(net->w[l]));
-    CHECK(cudaFree(net->inbox));
-    CHECK(cudaFree(net->sum));
-    CHECK(cudaStreamDestroy(net->stream));
+        CHECK_ANY(cudaFree(net->w[l]));
+    CHECK_ANY(cudaFree(net->inbox));
+    CHECK_ANY(cudaFree(net->sum));
+    CHECK_ANY(cudaStreamDestroy(net->stream));
 }
 
 static void *run_thread(void *argument)
@@ -191,11 +179,11 @@ static void run_in_turn(void)
         make(&nets[d]);
     if (contexts) {
 #if CUDA_VERSION >= 13000
-        CHECK(cuCtxCreate(&other, NULL, 0, 0));
+        CHECK_ANY(cuCtxCreate(&other, NULL, 0, 0));
 #else
-        CHECK(cuCtxCreate(&other, 0, 0));
+        CHECK_ANY(cuCtxCreate(&other, 0, 0));
 #endif
-        CHECK(cuCtxPopCurrent(NULL));
+        CHECK_ANY(cuCtxPopCurrent(NULL));
     }
     for (int s = 0; s < steps; s++) {
         for (int d = 0; d < devices; d++)
@@ -208,28 +196,17 @@ static void run_in_turn(void)
             work_elsewhere(other, &buffer, s);
     }
     if (contexts)
-        CHECK(cuCtxDestroy(other));
+        CHECK_ANY(cuCtxDestroy(other));
 }
 
 static void parse(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int *value;
-        int flag;
-    } options[] = {
+    static const struct victim_option options[] = {
         {"--devices", &devices, 0}, {"--steps", &steps, 0},      {"--layers", &layers, 0},
         {"--reset", &resets, 0},    {"--threads", &threads, 1},  {"--copy", &copies, 1},
         {"--peer", &peers, 1},      {"--context", &contexts, 1}, {"--kinds", &kinds, 1},
     };
-    for (int i = 1; i < argc; i++) {
-        unsigned o = 0, count = sizeof(options) / sizeof(options[0]);
-        while (o < count && strcmp(argv[i], options[o].name) != 0)
-            o++;
-        if (o == count || (!options[o].flag && i + 1 == argc))
-            exit(64);
-        *options[o].value = options[o].flag ? 1 : atoi(argv[++i]);
-    }
+    victim_parse(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (devices < 1 || devices > DEVICES_MAX || layers < 2 || layers > LAYERS_MAX || steps < 1 ||
         steps > 64)
         exit(64);
@@ -253,8 +230,8 @@ int main(int argc, char **argv)
                 drop(&nets[d]);
                 continue;
             }
-            CHECK(cudaSetDevice(d));
-            CHECK(cudaDeviceReset());
+            CHECK_ANY(cudaSetDevice(d));
+            CHECK_ANY(cudaDeviceReset());
         }
     }
     return 0;

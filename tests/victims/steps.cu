@@ -22,25 +22,12 @@
  *   --young N   from step N on it is uploaded in every step, and points to activations, which every
  * step allocates anew */
 #include <cuda_profiler_api.h>
-#include <cuda_runtime.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t error_ = (call);                                                               \
-        if (error_ != cudaSuccess) {                                                               \
-            fflush(stdout);                                                                        \
-            fprintf(stderr, "CUDA error: %s (%s) at %s:%d\n", cudaGetErrorString(error_),          \
-                    cudaGetErrorName(error_), __FILE__, __LINE__);                                 \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "victim.h"
 
 enum {
     LAYERS_MAX = 32,
@@ -296,11 +283,7 @@ static void say_step(void)
 
 static void parse(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int *value;
-        int flag;
-    } options[] = {
+    static const struct victim_option options[] = {
         {"--steps", &steps, 0},         {"--layers", &layers, 0},        {"--mib", &mib, 0},
         {"--eval", &eval_every, 0},     {"--small", &small_every, 0},    {"--skip", &skip_every, 0},
         {"--grow", &grow_at, 0},        {"--fail", &fail_at, 0},         {"--hide", &hide_at, 0},
@@ -309,16 +292,7 @@ static void parse(int argc, char **argv)
         {"--rarely", &rarely, 0},       {"--ask", &ask_at, 0},           {"--handle", &handle, 1},
         {"--streams", &two_streams, 1}, {"--threads", &two_threads, 1},
     };
-    for (int i = 1; i < argc; i++) {
-        unsigned o = 0, count = sizeof(options) / sizeof(options[0]);
-        while (o < count && strcmp(argv[i], options[o].name) != 0)
-            o++;
-        if (o == count || (!options[o].flag && i + 1 == argc)) {
-            fprintf(stderr, "steps: unknown option %s\n", argv[i]);
-            exit(64);
-        }
-        *options[o].value = options[o].flag ? 1 : atoi(argv[++i]);
-    }
+    victim_parse(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (layers < 1 || layers > LAYERS_MAX || mib < 1 || steps < 1)
         exit(64);
 }

@@ -4,24 +4,12 @@
  * changes all of them and prints a sum. tables HOW [STEPS] HOW: plain, async (from pinned memory),
  * default (the direction left to be found), plane, cube (2D and 3D, from rows with gaps), batch
  * (two pieces of one call), symbol (by the variable's name). */
-#include <cuda_runtime.h>
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "victim.h"
 
 enum { HIDDEN = 4, NAMED = 8, WORDS = 1 << 20, THREADS = 64, SPARSE = 61, GAP = 8 };
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        int error_ = (int)(call);                                                                  \
-        if (error_ != 0) {                                                                         \
-            fflush(stdout);                                                                        \
-            fprintf(stderr, "%s: error %d\n", #call, error_);                                      \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 __device__ float *symbol_table[HIDDEN];
 
@@ -69,26 +57,26 @@ static void by_batch(float **table)
     cudaStream_t stream;
     if (batch == NULL)
         exit(77); /* of a driver before 13.0 */
-    CHECK(cudaStreamCreate(&stream));
-    CHECK(batch(to, from, sizes, 2, attributes, &index, 1, stream));
-    CHECK(cudaStreamSynchronize(stream));
+    CHECK_ANY(cudaStreamCreate(&stream));
+    CHECK_ANY(batch(to, from, sizes, 2, attributes, &index, 1, stream));
+    CHECK_ANY(cudaStreamSynchronize(stream));
 }
 
 static void upload(const char *how, float **table)
 {
     size_t bytes = sizeof(hidden);
     if (strcmp(how, "plain") == 0) {
-        CHECK(cudaMemcpy(table, hidden, bytes, cudaMemcpyHostToDevice));
+        CHECK_ANY(cudaMemcpy(table, hidden, bytes, cudaMemcpyHostToDevice));
     } else if (strcmp(how, "default") == 0) {
-        CHECK(cudaMemcpy(table, hidden, bytes, cudaMemcpyDefault));
+        CHECK_ANY(cudaMemcpy(table, hidden, bytes, cudaMemcpyDefault));
     } else if (strcmp(how, "async") == 0) {
         float **pinned;
-        CHECK(cudaMallocHost((void **)&pinned, bytes));
+        CHECK_ANY(cudaMallocHost((void **)&pinned, bytes));
         memcpy(pinned, hidden, bytes);
-        CHECK(cudaMemcpyAsync(table, pinned, bytes, cudaMemcpyDefault, 0));
+        CHECK_ANY(cudaMemcpyAsync(table, pinned, bytes, cudaMemcpyDefault, 0));
     } else if (strcmp(how, "plane") == 0) {
-        CHECK(cudaMemcpy2D(table, bytes / 2, gaps, sizeof(gaps[0]), bytes / 2, 2,
-                           cudaMemcpyHostToDevice));
+        CHECK_ANY(cudaMemcpy2D(table, bytes / 2, gaps, sizeof(gaps[0]), bytes / 2, 2,
+                               cudaMemcpyHostToDevice));
     } else if (strcmp(how, "cube") == 0) {
         cudaMemcpy3DParms copy;
         memset(&copy, 0, sizeof(copy));
@@ -96,9 +84,9 @@ static void upload(const char *how, float **table)
         copy.dstPtr = make_cudaPitchedPtr(table, bytes / 2, 2, 1);
         copy.extent = make_cudaExtent(bytes / 2, 1, 2);
         copy.kind = cudaMemcpyHostToDevice;
-        CHECK(cudaMemcpy3D(&copy));
+        CHECK_ANY(cudaMemcpy3D(&copy));
     } else if (strcmp(how, "symbol") == 0) {
-        CHECK(cudaMemcpyToSymbol(symbol_table, hidden, bytes));
+        CHECK_ANY(cudaMemcpyToSymbol(symbol_table, hidden, bytes));
     } else if (strcmp(how, "batch") == 0) {
         by_batch(table);
     } else {
@@ -109,8 +97,8 @@ static void upload(const char *how, float **table)
 static float *make_buffer(int value)
 {
     float *w;
-    CHECK(cudaMalloc((void **)&w, sizeof(float) * WORDS));
-    CHECK(cudaMemset(w, value, sizeof(float) * WORDS));
+    CHECK_ANY(cudaMalloc((void **)&w, sizeof(float) * WORDS));
+    CHECK_ANY(cudaMemset(w, value, sizeof(float) * WORDS));
     return w;
 }
 
@@ -120,8 +108,8 @@ int main(int argc, char **argv)
         return 64;
     int steps = argc > 2 ? atoi(argv[2]) : 12;
     float *out, **table, total;
-    CHECK(cudaMalloc((void **)&out, sizeof(float)));
-    CHECK(cudaGetSymbolAddress((void **)&table, symbol_table));
+    CHECK_ANY(cudaMalloc((void **)&out, sizeof(float)));
+    CHECK_ANY(cudaGetSymbolAddress((void **)&table, symbol_table));
     for (int i = 0; i < HIDDEN; i++)
         hidden[i] = gaps[i / 2][0][i % 2] = make_buffer(i);
     for (int i = 0; i < NAMED; i++)
@@ -131,11 +119,11 @@ int main(int argc, char **argv)
         for (int i = 0; i < NAMED; i++)
             named_kernel<<<2, THREADS>>>(named[i], 0.25f * (float)s);
         through_table<<<2, THREADS>>>(table, 0.5f);
-        CHECK(cudaMemset(out, 0, sizeof(float)));
+        CHECK_ANY(cudaMemset(out, 0, sizeof(float)));
         sum<<<1, 32>>>(hidden[HIDDEN - 1], out);
         sum<<<1, 32>>>(named[0], out);
-        CHECK(cudaGetLastError());
-        CHECK(cudaMemcpy(&total, out, sizeof(total), cudaMemcpyDeviceToHost));
+        CHECK_ANY(cudaGetLastError());
+        CHECK_ANY(cudaMemcpy(&total, out, sizeof(total), cudaMemcpyDeviceToHost));
         printf("step %d sum %.9g\n", s, total);
     }
     return 0;

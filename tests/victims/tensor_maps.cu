@@ -5,24 +5,12 @@
  * inside (in the middle of a struct that is one), again (a parameter, encoded anew before each
  * launch), replaced (one map, its address replaced before each launch), constant (uploaded once),
  * host (in host memory that the device reads). */
-#include <cuda_runtime.h>
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "victim.h"
 
 enum { LAYERS = 12, WORDS = 1 << 19, THREADS = 64, SPARSE = 61 };
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        int error_ = (int)(call);                                                                  \
-        if (error_ != 0) {                                                                         \
-            fflush(stdout);                                                                        \
-            fprintf(stderr, "%s: error %d\n", #call, error_);                                      \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* Lies at multiples of 64 bytes, though the type does not say so: the simulator passes no such
  * types. */
@@ -91,7 +79,8 @@ static void encode(struct map *map, float *address)
 {
     unsigned long long shape[2] = {1024, WORDS / 1024}, strides[1] = {4096};
     unsigned box[2] = {32, 32}, ones[2] = {1, 1};
-    CHECK(encode_tiled(map, 7 /* FLOAT32 */, 2, address, shape, strides, box, ones, 0, 0, 0, 0));
+    CHECK_ANY(
+        encode_tiled(map, 7 /* FLOAT32 */, 2, address, shape, strides, box, ones, 0, 0, 0, 0));
 }
 
 static void launch(const char *where, int l, int step)
@@ -104,7 +93,7 @@ static void launch(const char *where, int l, int step)
     if (strcmp(where, "again") == 0)
         encode(&job.map, weights[l]);
     if (strcmp(where, "replaced") == 0)
-        CHECK(replace_address(&job.map, weights[l]));
+        CHECK_ANY(replace_address(&job.map, weights[l]));
     if (strcmp(where, "inside") == 0)
         by_struct<<<2, THREADS>>>(job);
     else if (strcmp(where, "constant") == 0)
@@ -113,7 +102,7 @@ static void launch(const char *where, int l, int step)
         by_pointer<<<2, THREADS>>>(&host_maps[l], activations[l], step);
     else
         by_parameter<<<2, THREADS>>>(job.map, activations[l], step);
-    CHECK(cudaGetLastError());
+    CHECK_ANY(cudaGetLastError());
 }
 
 int main(int argc, char **argv)
@@ -127,18 +116,18 @@ int main(int argc, char **argv)
     replace_address = (replace_fn *)dlsym(driver, "cuTensorMapReplaceAddress");
     if (encode_tiled == NULL || replace_address == NULL)
         return 1;
-    CHECK(cudaMalloc((void **)&out, sizeof(float)));
+    CHECK_ANY(cudaMalloc((void **)&out, sizeof(float)));
     for (int l = 0; l < LAYERS; l++) {
-        CHECK(cudaMalloc((void **)&weights[l], sizeof(float) * WORDS));
-        CHECK(cudaMalloc((void **)&activations[l], sizeof(float) * WORDS));
-        CHECK(cudaMemset(weights[l], l, sizeof(float) * WORDS));
-        CHECK(cudaMemset(activations[l], l, sizeof(float) * WORDS));
+        CHECK_ANY(cudaMalloc((void **)&weights[l], sizeof(float) * WORDS));
+        CHECK_ANY(cudaMalloc((void **)&activations[l], sizeof(float) * WORDS));
+        CHECK_ANY(cudaMemset(weights[l], l, sizeof(float) * WORDS));
+        CHECK_ANY(cudaMemset(activations[l], l, sizeof(float) * WORDS));
         encode(&maps[l], weights[strcmp(argv[1], "replaced") == 0 ? 0 : l]);
     }
     if (strcmp(argv[1], "constant") == 0)
-        CHECK(cudaMemcpyToSymbol(constant_maps, maps, sizeof(maps)));
+        CHECK_ANY(cudaMemcpyToSymbol(constant_maps, maps, sizeof(maps)));
     if (strcmp(argv[1], "host") == 0) {
-        CHECK(cudaMallocHost((void **)&host_maps, sizeof(maps)));
+        CHECK_ANY(cudaMallocHost((void **)&host_maps, sizeof(maps)));
         memcpy(host_maps, maps, sizeof(maps));
     }
     for (int s = 1; s <= steps; s++) {
@@ -146,11 +135,11 @@ int main(int argc, char **argv)
             launch(argv[1], l, s);
         for (int l = LAYERS - 1; l >= 0; l--)
             launch(argv[1], l, -s);
-        CHECK(cudaMemset(out, 0, sizeof(float)));
+        CHECK_ANY(cudaMemset(out, 0, sizeof(float)));
         sum<<<1, 32>>>(weights[LAYERS / 2], WORDS, out);
         sum<<<1, 32>>>(activations[LAYERS / 2], WORDS, out);
-        CHECK(cudaGetLastError());
-        CHECK(cudaMemcpy(&total, out, sizeof(total), cudaMemcpyDeviceToHost));
+        CHECK_ANY(cudaGetLastError());
+        CHECK_ANY(cudaMemcpy(&total, out, sizeof(total), cudaMemcpyDeviceToHost));
         printf("step %d sum %.9g\n", s, total);
     }
     return 0;

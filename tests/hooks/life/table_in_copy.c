@@ -55,32 +55,24 @@ static void box_copies(struct recsink_counts *counts, CUmemorytype type)
                            .dstDevice = 0x1000,
                            .WidthInBytes = 8 * WIDTH,
                            .Height = ROWS};
-    CUDA_MEMCPY3D cube = {.srcMemoryType = type,
-                          .srcHost = box,
-                          .srcDevice = (CUdeviceptr)box,
-                          .srcPitch = sizeof(box[0][0]),
-                          .srcHeight = HEIGHT,
-                          .srcXInBytes = 8 * X,
-                          .srcY = Y,
-                          .srcZ = Z,
-                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = 0x1000,
-                          .WidthInBytes = 8 * WIDTH,
-                          .Height = ROWS,
-                          .Depth = LAYERS};
-    CUDA_MEMCPY3D_PEER peer = {.srcMemoryType = type,
-                               .srcHost = box,
-                               .srcDevice = (CUdeviceptr)box,
-                               .srcPitch = sizeof(box[0][0]),
-                               .srcHeight = HEIGHT,
-                               .srcXInBytes = 8 * X,
-                               .srcY = Y,
-                               .srcZ = Z,
-                               .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                               .dstDevice = 0x1000,
-                               .WidthInBytes = 8 * WIDTH,
-                               .Height = ROWS,
-                               .Depth = LAYERS};
+    /* Two structures with the same names in them. */
+#define BOX                                                                                        \
+    {.srcMemoryType = type,                                                                        \
+     .srcHost = box,                                                                               \
+     .srcDevice = (CUdeviceptr)box,                                                                \
+     .srcPitch = sizeof(box[0][0]),                                                                \
+     .srcHeight = HEIGHT,                                                                          \
+     .srcXInBytes = 8 * X,                                                                         \
+     .srcY = Y,                                                                                    \
+     .srcZ = Z,                                                                                    \
+     .dstMemoryType = CU_MEMORYTYPE_DEVICE,                                                        \
+     .dstDevice = 0x1000,                                                                          \
+     .WidthInBytes = 8 * WIDTH,                                                                    \
+     .Height = ROWS,                                                                               \
+     .Depth = LAYERS}
+    CUDA_MEMCPY3D cube = BOX;
+    CUDA_MEMCPY3D_PEER peer = BOX;
+#undef BOX
     SHOWS(ROWS, cuMemcpy2D_v2(&plane));
     SHOWS(ROWS, cuMemcpy2DUnaligned_v2(&plane));
     SHOWS(ROWS, cuMemcpy2DAsync_v2(&plane, NULL));

@@ -3,23 +3,14 @@
  * later shows in no call. Prints what a program sees. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cudaTypedefs.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "must.h"
 
 enum { BUFFERS = 6, KEPT = 3 };
 #define BYTES ((size_t)4 << 20)
 
 static CUdeviceptr buffer[BUFFERS];
 static unsigned char host[4096];
-
-static void must(CUresult result, const char *what)
-{
-    if (result == CUDA_SUCCESS)
-        return;
-    printf("%s: %d\n", what, (int)result);
-    exit(1);
-}
-#define MUST(call) must(call, #call)
 
 static void show(const char *what)
 {

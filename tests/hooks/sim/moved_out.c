@@ -4,24 +4,15 @@
  * library. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cudaTypedefs.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "must.h"
 
 enum { BUFFERS = 6 };
 #define BYTES ((size_t)4 << 20)
 
 static CUdeviceptr buffer[BUFFERS];
 static unsigned char *host;
-
-static void must(CUresult result, const char *what)
-{
-    if (result == CUDA_SUCCESS)
-        return;
-    printf("%s: %d\n", what, (int)result);
-    exit(1);
-}
-#define MUST(call) must(call, #call)
 
 /* Uses all the others, so that buffer B is the one unused for longest. */
 static void push_out(int b)

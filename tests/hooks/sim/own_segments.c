@@ -4,9 +4,9 @@
  * grown again while the buffers move to make room. Prints what a program sees. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cudaTypedefs.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "must.h"
 
 enum { BUFFERS = 5, PIECES = 4, ROUNDS = 4 };
 #define PIECE ((size_t)2 << 20)
@@ -19,15 +19,6 @@ static CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 static CUmemAccessDesc both = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
                                .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 static unsigned char *host;
-
-static void must(CUresult result, const char *what)
-{
-    if (result == CUDA_SUCCESS)
-        return;
-    printf("%s: %d\n", what, (int)result);
-    exit(1);
-}
-#define MUST(call) must(call, #call)
 
 static void grow(int i)
 {
