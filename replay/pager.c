@@ -138,18 +138,17 @@ static CUresult back(struct spill_device *dev, uint32_t page)
     return CUDA_SUCCESS;
 }
 
-/* After a failure half way: what is still on the host has no frame, as everywhere else. */
+/* After a failure half way: what is not on the device has no frame. */
 static CUresult back_out(struct spill_device *dev, uint32_t first, uint32_t count, CUresult why)
 {
     (void)SPILL_CU(cuStreamSynchronize)(dev->in_stream);
     for (uint32_t page = first; page < first + count; page++)
-        if (dev->pages[page].where == SPILL_ON_HOST && dev->pages[page].frame != SPILL_NO_FRAME)
+        if (dev->pages[page].where != SPILL_ON_DEVICE && dev->pages[page].frame != SPILL_NO_FRAME)
             (void)spill_pager_drop(dev, page);
     return why;
 }
 
-/* Makes the pages [FIRST, FIRST + COUNT) resident: they have room. */
-static CUresult bring_in(struct spill_device *dev, uint32_t first, uint32_t count)
+CUresult spill_pager_bring(struct spill_device *dev, uint32_t first, uint32_t count)
 {
     CUresult result = CUDA_SUCCESS;
     bool copied = false;
@@ -220,7 +219,7 @@ CUresult spill_pager_bring_pins(struct spill_device *dev)
             if (missing > 0)
                 result = make_room(dev, missing);
             if (missing > 0 && result == CUDA_SUCCESS)
-                result = bring_in(dev, buf->first_page, buf->page_count);
+                result = spill_pager_bring(dev, buf->first_page, buf->page_count);
         }
     }
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
@@ -259,7 +258,7 @@ CUresult spill_pager_ensure(struct spill_device *dev, const struct spill_touches
     }
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < touches->count; i++) {
         const struct spill_buf *buf = &dev->buffers.bufs[touches->list[i].slot];
-        result = bring_in(dev, buf->first_page, buf->page_count);
+        result = spill_pager_bring(dev, buf->first_page, buf->page_count);
     }
     return result;
 }

@@ -13,6 +13,10 @@
  * are the driver's. Nothing is lost in any case. */
 CUresult spill_pager_ensure(struct spill_device *dev, const struct spill_touches *touches);
 
+/* Makes the pages [FIRST, FIRST + COUNT) resident, by free frames. CUDA_ERROR_OUT_OF_MEMORY: there
+ * are too few; as after other failures, what is not on the device then has no frame. */
+CUresult spill_pager_bring(struct spill_device *dev, uint32_t first, uint32_t count);
+
 /* Brings in the buffers that were found to be reachable without being named (dev->new_pins). */
 CUresult spill_pager_bring_pins(struct spill_device *dev);
 

@@ -68,39 +68,6 @@ static CUresult clear_dead(const struct settling *t)
     return result;
 }
 
-/* CUDA_ERROR_OUT_OF_MEMORY with everything as it was: no frame is free. */
-static CUresult bring(const struct settling *t, uint32_t page)
-{
-    struct spill_device *dev = t->dev;
-    struct spill_page *p = &dev->pages[page];
-    uint32_t frame = spill_device_take_frame(dev);
-    if (frame == SPILL_NO_FRAME)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = spill_device_map(dev, page, frame);
-    if (result != CUDA_SUCCESS) {
-        spill_device_give_frame(dev, frame);
-        return result;
-    }
-    dev->frames[frame].page = page;
-    result = spill_device_allow(dev, page, 1);
-    if (result == CUDA_SUCCESS && p->where == SPILL_ON_HOST) {
-        result = SPILL_CU(cuMemcpyHtoDAsync_v2)(spill_device_addr(dev, page), p->host,
-                                                dev->page_bytes, dev->in_stream);
-        if (result == CUDA_SUCCESS)
-            result = SPILL_CU(cuStreamSynchronize)(dev->in_stream);
-        dev->in_bytes += dev->page_bytes;
-        dev->paged_in_bytes += dev->page_bytes;
-    }
-    if (result != CUDA_SUCCESS) {
-        (void)spill_pager_drop(dev, page);
-        return result;
-    }
-    if (p->where == SPILL_ON_HOST)
-        spill_hostpool_give(&dev->host, p->host);
-    p->where = SPILL_ON_DEVICE;
-    return CUDA_SUCCESS;
-}
-
 /* In while there are frames, out when there are none: so neither side ever needs room for all. */
 static CUresult exchange(const struct settling *t)
 {
@@ -108,8 +75,9 @@ static CUresult exchange(const struct settling *t)
     for (;;) {
         bool coming = find_astray(t, &in, SPILL_BORDER_DEVICE);
         bool leaving = find_astray(t, &out, SPILL_BORDER_HOST);
-        CUresult result =
-            coming ? bring(t, t->s->buffers[in.b].first_page + in.p) : CUDA_ERROR_OUT_OF_MEMORY;
+        CUresult result = coming
+                              ? spill_pager_bring(t->dev, t->s->buffers[in.b].first_page + in.p, 1)
+                              : CUDA_ERROR_OUT_OF_MEMORY;
         if (!coming && !leaving)
             return CUDA_SUCCESS;
         if (result == CUDA_ERROR_OUT_OF_MEMORY && leaving)
