@@ -26,6 +26,15 @@ static bool matches(const struct spill_engine *e, const struct spill_opcall *op,
     return true;
 }
 
+/* The buffer, and nothing else, must be there. */
+static CUresult bring(struct spill_engine *e, uint32_t slot)
+{
+    struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
+    struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
+    e->dev.op_number++;
+    return spill_pager_ensure(&e->dev, &one);
+}
+
 CUresult spill_engine_pin(struct spill_engine *e, uint32_t slot, enum spill_trace_pin reason)
 {
     struct spill_buf *buf = &e->dev.buffers.bufs[slot];
@@ -34,10 +43,7 @@ CUresult spill_engine_pin(struct spill_engine *e, uint32_t slot, enum spill_trac
         return CUDA_SUCCESS; /* the plan keeps it resident */
     if (planned)
         spill_engine_diverge(e, SPILL_REASON_NEW_PIN);
-    struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
-    struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
-    e->dev.op_number++;
-    CUresult result = spill_pager_ensure(&e->dev, &one);
+    CUresult result = bring(e, slot);
     if (buf->pin == SPILL_TRACE_UNPINNED)
         buf->pin = reason;
     if (result != CUDA_SUCCESS)
@@ -61,14 +67,10 @@ bool spill_engine_tensor_map(struct spill_engine *e, const void *map, CUdevicept
         return true;
     if (!spill_tensormaps_note(map, addr))
         return false;
-    if (e->state == SPILL_STATE_OBSERVE && spill_tensormaps_unsettled > unsettled) {
-        /* Where a first use would not be seen it is better there already. If it does not fit, it is
-         * brought in when a launch names it, or the kernel faults. */
-        struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
-        struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
-        e->dev.op_number++;
-        (void)spill_pager_ensure(&e->dev, &one);
-    }
+    /* Where a first use would not be seen it is better there already. If it does not fit, it is
+     * brought in when a launch names it, or the kernel faults. */
+    if (e->state == SPILL_STATE_OBSERVE && spill_tensormaps_unsettled > unsettled)
+        (void)bring(e, slot);
     return true;
 }
 

@@ -2,8 +2,8 @@
 /* The state machine behind the hooks: observe -> plan -> guarded -> replay, back to observe at the
  * first difference. One engine for each managed device (engines.h); its context is current whenever
  * one of these functions runs. Shared by engine.c (the program's ops), memory.c (allocations),
- * transitions.c (from state to state), planning.c (traces and plans) and account.c (what the user
- * is told). */
+ * transitions.c (from state to state), planning.c (traces and plans), planset.c (which plan comes
+ * next) and account.c (what the user is told). */
 #ifndef SPILL_ENGINE_H
 #define SPILL_ENGINE_H
 
@@ -123,6 +123,8 @@ bool spill_engine_take_up(struct spill_engine *e, struct spill_planned *plan, ui
 /* The same in place of the plan that is in force, at the same place of the iteration. */
 bool spill_engine_change(struct spill_engine *e, struct spill_planned *plan);
 void spill_engine_start_recording(struct spill_engine *e);
+/* What is recorded stays. */
+void spill_engine_stop_recording(struct spill_engine *e);
 /* For good. WHY is said. */
 void spill_engine_become_resident(struct spill_engine *e, const char *why);
 void spill_engine_break(struct spill_engine *e, CUresult result);

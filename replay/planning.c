@@ -139,7 +139,7 @@ static void watch(struct spill_engine *e, uint32_t period, bool marked)
     if (period == e->planned_period && spill_border_sum(&e->rec, period) == e->planned_sum) {
         uint32_t since = e->rec.record_count - e->planned_at;
         if (since >= WATCHED_TIMES * period && since >= WATCHED_EVENTS) {
-            e->recording = e->rec.timing = false;
+            spill_engine_stop_recording(e);
             complete_trace(e);
         }
         return;
@@ -220,7 +220,7 @@ static void take_plan(struct spill_engine *e, bool border)
 {
     struct spill_planner *planner = e->planner;
     if (planner->status == SPILL_OK && planner->script == NULL) {
-        e->recording = e->rec.timing = false; /* it all fits: nothing to learn, nothing to move */
+        spill_engine_stop_recording(e); /* it all fits: nothing to learn, nothing to move */
         e->paged_at_rest = e->dev.paged_out_bytes;
     } else if (planner->status == SPILL_OK && border && find_border(e, planner->script)) {
         spill_engine_adopt(e, planner->script);

@@ -65,8 +65,12 @@ void spill_engine_end(struct spill_engine *e, bool gone)
 void spill_engine_start_recording(struct spill_engine *e)
 {
     spill_recorder_reset(&e->rec);
-    e->recording = true;
-    e->rec.timing = e->recording;
+    e->recording = e->rec.timing = true;
+}
+
+void spill_engine_stop_recording(struct spill_engine *e)
+{
+    e->recording = e->rec.timing = false;
 }
 
 const struct spill_iteration_event *spill_engine_expected(const struct spill_engine *e)
@@ -138,7 +142,7 @@ bool spill_engine_take_up(struct spill_engine *e, struct spill_planned *plan, ui
     e->frees_left = left;
     e->stretch = 0;
     e->partial = cursor > 0;
-    e->recording = e->rec.timing = false;
+    spill_engine_stop_recording(e);
     e->account.plan_now = plan->stat;
     e->account.borders = 0; /* times are taken within one stretch of replayed iterations */
     e->state = SPILL_STATE_GUARD;
@@ -176,7 +180,7 @@ bool spill_engine_change(struct spill_engine *e, struct spill_planned *plan)
 /* No plan is to be had for this program: page on, and do not try again at every border. */
 void spill_engine_give_up(struct spill_engine *e)
 {
-    e->recording = e->rec.timing = false;
+    spill_engine_stop_recording(e);
     e->gave_up = true;
 }
 
@@ -308,5 +312,5 @@ void spill_engine_become_resident(struct spill_engine *e, const char *why)
     /* A profile goes on, but for what is captured. */
     e->paused = true;
     if (e->config->mode != SPILL_MODE_PROFILE || SPILL_CU(cuStreamIsCapturing) == NULL)
-        e->recording = e->rec.timing = false;
+        spill_engine_stop_recording(e);
 }
