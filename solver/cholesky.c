@@ -4,9 +4,9 @@
  * column, each taking what the columns to its left owe it. */
 #include "solver/cholesky.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "solver/ascending.h"
 #include "solver/realmath.h"
 
 #define NONE UINT32_MAX
@@ -49,13 +49,6 @@ static void link_row(struct graph *g, uint32_t r)
     g->least = row->count < g->least ? row->count : g->least;
 }
 
-static int compare_u32(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 static bool graph_open(struct graph *g, const uint32_t (*pairs)[2], size_t pair_count)
 {
     g->rows = spill_arena_alloc(g->arena, g->count, sizeof(*g->rows));
@@ -80,7 +73,7 @@ static bool graph_open(struct graph *g, const uint32_t (*pairs)[2], size_t pair_
         struct row *row = &g->rows[r];
         uint32_t kept = 0;
 
-        qsort(row->list, row->count, sizeof(uint32_t), compare_u32);
+        spill_ascending_sort(row->list, row->count);
         for (uint32_t i = 0; i < row->count; i++)
             if (kept == 0 || row->list[kept - 1] != row->list[i])
                 row->list[kept++] = row->list[i];
@@ -182,7 +175,7 @@ bool spill_cholesky_open(struct spill_cholesky *c, uint32_t count, const uint32_
 
         for (uint32_t i = 0; i < row->count; i++)
             below[i] = c->place[row->list[i]];
-        qsort(below, row->count, sizeof(uint32_t), compare_u32);
+        spill_ascending_sort(below, row->count);
     }
     opened = true;
 close_graph:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/frames_runs.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "solver/ascending.h"
 
 struct builder {
     const struct spill_prep *prep;
@@ -116,13 +117,6 @@ static void add_run(struct builder *p, uint32_t b, uint32_t page, uint32_t pages
         run->parts |= spill_runs_parts(p->out, p->out->arcs[a].first, p->out->arcs[a].end);
 }
 
-static int compare_u32(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 /* Cuts one buffer into runs at the borders of its moves MINE[0..COUNT), given in its own order. */
 static void cut_buffer(struct builder *p, uint32_t b, const uint32_t *mine, uint32_t count,
                        uint32_t *cuts, uint32_t *present)
@@ -136,7 +130,7 @@ static void cut_buffer(struct builder *p, uint32_t b, const uint32_t *mine, uint
         cuts[cut_count++] = all[mine[i]].page_first;
         cuts[cut_count++] = all[mine[i]].page_first + all[mine[i]].page_count;
     }
-    qsort(cuts, cut_count, sizeof(uint32_t), compare_u32);
+    spill_ascending_sort(cuts, cut_count);
     for (uint32_t c = 0; c + 1 < cut_count; c++) {
         uint32_t found = 0;
 
