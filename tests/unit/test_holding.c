@@ -114,13 +114,13 @@ static void a_page_away_across_the_border(void **state)
     struct spill_plan plan = {
         .moves = &move, .parks = &park, .move_count = 1, .park_count = 1, .step_ns = 50};
     uint64_t op_start[] = {0, 10, 30, 40};
-    const struct spill_planned planned = {.problem = {.ops = planned_ops,
-                                                      .buffers = planned_buffers,
-                                                      .op_count = 4,
-                                                      .buffer_count = 4,
-                                                      .page_bytes = PAGE},
-                                          .plan = &plan,
-                                          .op_start = op_start};
+    const struct spill_keptplan planned = {.problem = {.ops = planned_ops,
+                                                       .buffers = planned_buffers,
+                                                       .op_count = 4,
+                                                       .buffer_count = 4,
+                                                       .page_bytes = PAGE},
+                                           .plan = &plan,
+                                           .op_start = op_start};
     struct spill_facts facts;
     struct spill_holding holding;
     assert_int_equal(spill_facts_build(&trace, &facts), SPILL_OK);
@@ -172,7 +172,7 @@ static void many_points_keep_the_peak(void **state)
 }
 
 static void compare_lane(const struct spill_lane *lane, uint64_t busy_ns,
-                         const struct spill_span *expected, uint32_t count)
+                         const struct spill_lanespan *expected, uint32_t count)
 {
     assert_false(lane->decimated);
     assert_int_equal(lane->busy_ns, busy_ns);
@@ -198,16 +198,16 @@ static void two_moves_and_two_waits(void **state)
     };
     struct spill_plan plan = {.moves = moves, .move_count = 2, .step_ns = 100};
     uint64_t op_start[] = {0, 30, 60};
-    const struct spill_planned planned = {
+    const struct spill_keptplan planned = {
         .problem = {.ops = planned_ops, .op_count = 3}, .plan = &plan, .op_start = op_start};
     struct spill_lane lanes[SPILL_LANES_COUNT];
     assert_int_equal(spill_lanes_build(&planned, lanes), SPILL_OK);
-    compare_lane(&lanes[SPILL_LANES_OUT], 25, (const struct spill_span[]){{20, 30, 0}, {30, 45, 0}},
-                 2);
+    compare_lane(&lanes[SPILL_LANES_OUT], 25,
+                 (const struct spill_lanespan[]){{20, 30, 0}, {30, 45, 0}}, 2);
     compare_lane(&lanes[SPILL_LANES_IN], 25,
-                 (const struct spill_span[]){{0, 10, 0}, {10, 15, 0}, {90, 100, 0}}, 3);
+                 (const struct spill_lanespan[]){{0, 10, 0}, {10, 15, 0}, {90, 100, 0}}, 3);
     compare_lane(&lanes[SPILL_LANES_WAIT], 30,
-                 (const struct spill_span[]){{20, 30, 0}, {80, 100, 0}}, 2);
+                 (const struct spill_lanespan[]){{20, 30, 0}, {80, 100, 0}}, 2);
     spill_lanes_free(lanes);
 }
 
@@ -219,7 +219,7 @@ static void many_copies_become_slices(void **state)
     const struct spill_op op = {.duration_ns = 10 * MANY};
     struct spill_plan plan = {.moves = moves, .move_count = MANY, .step_ns = 10 * MANY};
     uint64_t op_start[] = {0};
-    const struct spill_planned planned = {
+    const struct spill_keptplan planned = {
         .problem = {.ops = &op, .op_count = 1}, .plan = &plan, .op_start = op_start};
     struct spill_lane lanes[SPILL_LANES_COUNT];
     for (uint32_t m = 0; m < MANY; m++)

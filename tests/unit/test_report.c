@@ -176,7 +176,7 @@ static void frames(void **state)
 {
     (void)state;
     const char *site = names + SITE;
-    struct spill_frame frame;
+    struct spill_siteframe frame;
     assert_true(spill_tracetext_frame(&site, &frame));
     assert_string_equal(frame.name, "cudaMalloc");
     assert_string_equal(frame.module, "libcudart.so.13");

@@ -55,7 +55,7 @@ static int set_up(void **state)
 
 static void undisturbed(void **state)
 {
-    struct spill_timeline sum;
+    struct spill_timesum sum;
     (void)state;
     spill_timing_fill(&trace, &rec, PERIOD);
     assert_int_equal(ops[0].start_ns, 0);
@@ -83,7 +83,7 @@ static void outliers(void **state)
 
 static void streams_overlap(void **state)
 {
-    struct spill_timeline sum;
+    struct spill_timesum sum;
     (void)state;
     for (uint32_t run = 0; run < 2; run++) { /* the last one ended before the second */
         op(run, 2, 15, 110 * run + 35);
@@ -114,7 +114,7 @@ static void times_missing(void **state)
 /* What the pager moves for an allocation counts with the op that waits for it. */
 static void paging(void **state)
 {
-    struct spill_timeline sum;
+    struct spill_timesum sum;
     (void)state;
     records[PERIOD + 1].paged = 5;
     records[PERIOD + 2].paged = 7;

@@ -5,6 +5,7 @@
 #include "tools/spillway/loadtrace.h"
 #include "tools/spillway/options.h"
 #include "tools/spillway/outoptions.h"
+#include "tools/spillway/planrow.h"
 #include "tools/spillway/progress.h"
 #include "tools/spillway/tracecheck.h"
 
@@ -55,7 +56,7 @@ static int check(int argc, char **argv)
         return SPILL_EXIT_FILE;
     uint64_t gpu = request.budgets.gpu;
     if (gpu == 0)
-        gpu = trace->gpu_budget != 0 ? trace->gpu_budget : trace->gpu_bytes;
+        gpu = spill_planrow_budget(trace);
     spill_tracecheck_trace(trace, &found);
     spill_progress_begin("planning", 0);
     spill_tracecheck_plan(trace, gpu, request.budgets.host != 0 ? request.budgets.host : UINT64_MAX,

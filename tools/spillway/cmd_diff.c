@@ -101,7 +101,7 @@ static bool gather(const struct request *request, const struct spill_tracediff *
     struct spill_planrow row[2];
     for (int t = 0; t < 2; t++) {
         const struct spill_trace *trace = diff->trace[t];
-        uint64_t own = trace->gpu_budget != 0 ? trace->gpu_budget : trace->gpu_bytes;
+        uint64_t own = spill_planrow_budget(trace);
         if (spill_planrow_solve(trace, request->budgets.gpu != 0 ? request->budgets.gpu : own,
                                 request->budgets.host != 0 ? request->budgets.host : UINT64_MAX,
                                 "ours", &row[t]) != SPILL_OK)

@@ -322,7 +322,7 @@ static int plan(int argc, char **argv)
     if (trace == NULL)
         return SPILL_EXIT_FILE;
     if (request.gpu == 0)
-        request.gpu = trace->gpu_budget != 0 ? trace->gpu_budget : trace->gpu_bytes;
+        request.gpu = spill_planrow_budget(trace);
     if (request.host == 0)
         request.host = UINT64_MAX;
     if (trace->iterations == 0)

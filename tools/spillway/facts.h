@@ -22,7 +22,7 @@ struct spill_facts {
     const struct spill_forecast *forecast; /* NULL: not asked for */
     struct spill_idle *idle;               /* entry b: buffer b */
     uint64_t *start;                       /* of each op; [op_count]: end of the iteration */
-    struct spill_timeline time;
+    struct spill_timesum time;
     struct spill_lifeline line;
 };
 

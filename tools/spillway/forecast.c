@@ -40,7 +40,7 @@ static uint32_t default_points(const struct spill_forecast *forecast)
 static void choose_budget(struct spill_forecast *forecast, uint64_t asked)
 {
     const struct spill_trace *trace = forecast->facts->trace;
-    uint64_t had = trace->gpu_budget != 0 ? trace->gpu_budget : trace->gpu_bytes;
+    uint64_t had = spill_planrow_budget(trace);
     uint64_t least = forecast->least.gpu_bytes, page = trace->page_bytes;
     forecast->gpu_bytes = asked;
     snprintf(forecast->why, sizeof(forecast->why), "as asked");

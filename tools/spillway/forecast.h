@@ -35,7 +35,7 @@ struct spill_forecast {
     struct spill_planleast least;
     struct spill_planrow whole; /* without a limit */
     struct spill_planrow row;   /* within the budget */
-    struct spill_planned planned;
+    struct spill_keptplan planned;
     struct spill_planrow curve[SPILL_PLANCURVE_MOST];
     uint32_t curve_count;
     struct spill_forecast_card cards[SPILL_FORECAST_CARDS];

@@ -29,7 +29,7 @@ static const char *class_of(const struct spill_facts *facts, uint32_t b)
 static void write_site(const struct spill_trace *trace, uint32_t b, struct spill_json *json)
 {
     const char *site = spill_tracetext_name(trace, trace->buffers[b].site, "");
-    struct spill_frame frame;
+    struct spill_siteframe frame;
     spill_json_open(json, "site", '[', false);
     while (spill_tracetext_frame(&site, &frame)) {
         char text[2 * SPILL_TRACETEXT_NAME + 32];

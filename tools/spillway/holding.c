@@ -142,7 +142,7 @@ enum spill_status spill_holding_before(const struct spill_facts *facts,
     return close_sweep(&sweep, facts->start, trace->op_count, holding);
 }
 
-static void add_moves(const struct spill_facts *facts, const struct spill_planned *planned,
+static void add_moves(const struct spill_facts *facts, const struct spill_keptplan *planned,
                       struct sweep *sweep)
 {
     const struct spill_plan *plan = planned->plan;
@@ -158,7 +158,7 @@ static void add_moves(const struct spill_facts *facts, const struct spill_planne
 }
 
 enum spill_status spill_holding_after(const struct spill_facts *facts,
-                                      const struct spill_planned *planned,
+                                      const struct spill_keptplan *planned,
                                       struct spill_holding *holding)
 {
     const struct spill_trace *trace = facts->trace;

@@ -30,7 +30,7 @@ enum spill_status spill_holding_before(const struct spill_facts *facts,
 /* Under a plan: a buffer from its first to its last use, less what is away, from the end of the
  * copy out to the start of the copy in. */
 enum spill_status spill_holding_after(const struct spill_facts *facts,
-                                      const struct spill_planned *planned,
+                                      const struct spill_keptplan *planned,
                                       struct spill_holding *holding);
 void spill_holding_free(struct spill_holding *holding);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct draft {
-    struct spill_span *spans;
+    struct spill_lanespan *spans;
     uint32_t count;
     uint64_t length_ns;
 };
@@ -25,15 +25,15 @@ static void add(struct draft *draft, uint64_t from_ns, uint64_t to_ns)
     if (to_ns <= from_ns)
         return;
     if (end > draft->length_ns) {
-        draft->spans[draft->count++] = (struct spill_span){0, end - draft->length_ns, 1000};
+        draft->spans[draft->count++] = (struct spill_lanespan){0, end - draft->length_ns, 1000};
         end = draft->length_ns;
     }
-    draft->spans[draft->count++] = (struct spill_span){start, end, 1000};
+    draft->spans[draft->count++] = (struct spill_lanespan){start, end, 1000};
 }
 
 static int earlier(const void *a, const void *b)
 {
-    const struct spill_span *x = a, *y = b;
+    const struct spill_lanespan *x = a, *y = b;
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
@@ -53,7 +53,7 @@ static enum spill_status decimate(struct draft *draft, struct spill_lane *lane)
     }
     uint32_t first = 0;
     for (uint32_t i = 0; i < draft->count; i++) {
-        const struct spill_span *span = &draft->spans[i];
+        const struct spill_lanespan *span = &draft->spans[i];
         while (first + 1 < SPILL_LANES_SPANS && slice_from(draft, first + 1) <= span->from_ns)
             first++;
         for (uint32_t s = first; s < SPILL_LANES_SPANS; s++) {
@@ -70,7 +70,7 @@ static enum spill_status decimate(struct draft *draft, struct spill_lane *lane)
         uint64_t permille = to > from ? (busy[s] * 1000 + (to - from) / 2) / (to - from) : 0;
         if (permille > 0)
             lane->spans[lane->count++] =
-                (struct spill_span){from, to, permille < 1000 ? (uint32_t)permille : 1000};
+                (struct spill_lanespan){from, to, permille < 1000 ? (uint32_t)permille : 1000};
     }
     lane->decimated = true;
     free(busy);
@@ -106,7 +106,7 @@ static enum spill_status build_copies(const struct spill_plan *plan, bool in,
     return close_draft(&draft, lane);
 }
 
-static enum spill_status build_waits(const struct spill_planned *planned, struct spill_lane *lane)
+static enum spill_status build_waits(const struct spill_keptplan *planned, struct spill_lane *lane)
 {
     const struct spill_problem *problem = &planned->problem;
     uint32_t n = problem->op_count;
@@ -119,7 +119,7 @@ static enum spill_status build_waits(const struct spill_planned *planned, struct
     return close_draft(&draft, lane);
 }
 
-enum spill_status spill_lanes_build(const struct spill_planned *planned,
+enum spill_status spill_lanes_build(const struct spill_keptplan *planned,
                                     struct spill_lane lanes[SPILL_LANES_COUNT])
 {
     memset(lanes, 0, SPILL_LANES_COUNT * sizeof(*lanes));

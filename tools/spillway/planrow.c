@@ -72,7 +72,7 @@ static void fill(const struct spill_trace *trace, const struct spill_plan *plan,
 }
 
 /* Plays the plan and fills ROW from it. */
-static enum spill_status judge(const struct spill_trace *trace, struct spill_planned *planned,
+static enum spill_status judge(const struct spill_trace *trace, struct spill_keptplan *planned,
                                struct spill_planrow *row)
 {
     struct spill_outcome outcome;
@@ -95,10 +95,10 @@ static enum spill_status judge(const struct spill_trace *trace, struct spill_pla
 
 static enum spill_status keep(const struct spill_trace *trace, uint64_t gpu_bytes,
                               uint64_t host_bytes, const struct spill_solve_options *options,
-                              struct spill_planrow *row, struct spill_planned *planned)
+                              struct spill_planrow *row, struct spill_keptplan *planned)
 {
     *row = (struct spill_planrow){.method = options->method, .gpu_bytes = gpu_bytes};
-    *planned = (struct spill_planned){.plan = NULL};
+    *planned = (struct spill_keptplan){.plan = NULL};
     enum spill_status status = open_problem(trace, gpu_bytes, host_bytes, &planned->problem);
     if (status != SPILL_OK)
         return status;
@@ -121,25 +121,25 @@ static enum spill_status keep(const struct spill_trace *trace, uint64_t gpu_byte
 
 enum spill_status spill_planrow_keep(const struct spill_trace *trace, uint64_t gpu_bytes,
                                      uint64_t host_bytes, const char *method,
-                                     struct spill_planrow *row, struct spill_planned *planned)
+                                     struct spill_planrow *row, struct spill_keptplan *planned)
 {
     struct spill_solve_options options = {.method = method, .effort = EFFORT};
     return keep(trace, gpu_bytes, host_bytes, &options, row, planned);
 }
 
-void spill_planrow_release(struct spill_planned *planned)
+void spill_planrow_release(struct spill_keptplan *planned)
 {
     spill_plan_free(planned->plan);
     spill_fromtrace_free(&planned->problem);
     free(planned->op_start);
-    *planned = (struct spill_planned){.plan = NULL};
+    *planned = (struct spill_keptplan){.plan = NULL};
 }
 
 enum spill_status spill_planrow_solve(const struct spill_trace *trace, uint64_t gpu_bytes,
                                       uint64_t host_bytes, const char *method,
                                       struct spill_planrow *row)
 {
-    struct spill_planned planned;
+    struct spill_keptplan planned;
     enum spill_status status =
         spill_planrow_keep(trace, gpu_bytes, host_bytes, method, row, &planned);
     spill_planrow_release(&planned);
@@ -165,7 +165,7 @@ enum spill_status spill_planrow_improve(const struct spill_trace *trace, uint64_
     double until = seconds_now() + seconds;
     struct spill_solve_options options = {
         .method = "ours", .effort = EFFORT_ALL, .more = before, .context = &until};
-    struct spill_planned planned;
+    struct spill_keptplan planned;
     enum spill_status status = keep(trace, gpu_bytes, host_bytes, &options, row, &planned);
     spill_planrow_release(&planned);
     return status;

@@ -38,7 +38,7 @@ enum spill_status spill_planrow_solve(const struct spill_trace *trace, uint64_t 
                                       struct spill_planrow *row);
 
 /* What ROW was made of. */
-struct spill_planned {
+struct spill_keptplan {
     struct spill_problem problem;
     struct spill_plan *plan; /* NULL: none fits */
     uint64_t *op_start;      /* of each op, in one iteration under the plan */
@@ -48,8 +48,8 @@ struct spill_planned {
  * status. */
 enum spill_status spill_planrow_keep(const struct spill_trace *trace, uint64_t gpu_bytes,
                                      uint64_t host_bytes, const char *method,
-                                     struct spill_planrow *row, struct spill_planned *planned);
-void spill_planrow_release(struct spill_planned *planned);
+                                     struct spill_planrow *row, struct spill_keptplan *planned);
+void spill_planrow_release(struct spill_keptplan *planned);
 
 /* By our own method for up to SECONDS, first plan and bound not counted: the result depends on the
  * machine. */
@@ -59,6 +59,12 @@ enum spill_status spill_planrow_improve(const struct spill_trace *trace, uint64_
 
 enum spill_status spill_planrow_least(const struct spill_trace *trace, uint64_t host_bytes,
                                       struct spill_planleast *least);
+
+/* The GPU budget to plan for where none is asked: what the program had when it was profiled. */
+static inline uint64_t spill_planrow_budget(const struct spill_trace *trace)
+{
+    return trace->gpu_budget != 0 ? trace->gpu_budget : trace->gpu_bytes;
+}
 
 /* A GPU budget beyond which nothing has to be moved. */
 uint64_t spill_planrow_most(const struct spill_trace *trace);

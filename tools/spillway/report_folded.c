@@ -12,7 +12,7 @@
 enum { DEEPEST = 64 };
 
 /* Semicolons part frames and a line is a stack. */
-static void print_frame(const struct spill_frame *frame, FILE *out)
+static void print_frame(const struct spill_siteframe *frame, FILE *out)
 {
     for (const char *p = frame->name; *p != '\0'; p++)
         fputc(*p == ';' || *p == '\n' ? '_' : *p, out);
@@ -23,7 +23,7 @@ static void print_frame(const struct spill_frame *frame, FILE *out)
 static void print_stack(const char *site, FILE *out)
 {
     const char *starts[DEEPEST];
-    struct spill_frame frame;
+    struct spill_siteframe frame;
     int depth = 0;
     for (const char *next = site; depth < DEEPEST;) {
         starts[depth] = next;

@@ -89,7 +89,7 @@ static void write_buffer(struct spill_json *json, const struct spill_facts *fact
     const struct spill_trace_buffer *buffer = &trace->buffers[b];
     const struct spill_idle *idle = &facts->idle[b];
     const char *site = spill_tracetext_name(trace, buffer->site, "");
-    struct spill_frame frame;
+    struct spill_siteframe frame;
     bool passing = buffer->life == SPILL_TRACE_ITERATION;
     spill_json_open(json, NULL, '{', false);
     spill_json_count(json, "buffer", b);

@@ -18,7 +18,7 @@ struct snapshot {
 
 static void write_frame_list(const char *site, FILE *out)
 {
-    struct spill_frame frame;
+    struct spill_siteframe frame;
     char name[SPILL_TRACETEXT_NAME + 24];
     spill_pickle_list(out);
     while (spill_tracetext_frame(&site, &frame)) {

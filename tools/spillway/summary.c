@@ -73,7 +73,7 @@ static void print_iterations(const struct spill_trace *trace, FILE *out)
 static void print_head(const struct spill_trace *trace, FILE *out)
 {
     char program[SPILL_TEXTLINE_BYTES], device[SPILL_TEXTLINE_BYTES], text[2][SIZE_TEXT];
-    struct spill_timeline time;
+    struct spill_timesum time;
     if (spill_timeline_sum(trace, &time) != SPILL_OK)
         return;
     const char *name = spill_tracetext_name(trace, trace->program, "(unnamed program)");
@@ -161,14 +161,14 @@ static void print_memory(const struct spill_trace *trace, FILE *out)
                              (double)trace->in.bytes_per_s / 1e9);
 }
 
-static bool is_python(const struct spill_frame *frame)
+static bool is_python(const struct spill_siteframe *frame)
 {
     return frame->len > 3 && strncmp(frame->text + frame->len - 3, ".py", 3) == 0;
 }
 
 static bool has_python(const char *site)
 {
-    struct spill_frame frame;
+    struct spill_siteframe frame;
     while (spill_tracetext_frame(&site, &frame))
         if (is_python(&frame))
             return true;
@@ -181,7 +181,7 @@ static void print_site(const char *site, FILE *out)
 {
     char text[FRAMES * 2 * SPILL_TRACETEXT_NAME + 64], line[SPILL_TEXTLINE_BYTES];
     bool python = has_python(site);
-    struct spill_frame frame;
+    struct spill_siteframe frame;
     size_t used = 0;
     for (int shown = 0; shown < FRAMES && spill_tracetext_frame(&site, &frame);) {
         if (python ? !is_python(&frame) : strncmp(frame.module, "libcudart", 9) == 0)

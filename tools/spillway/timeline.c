@@ -35,7 +35,7 @@ static int by_start(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-enum spill_status spill_timeline_sum(const struct spill_trace *trace, struct spill_timeline *sum)
+enum spill_status spill_timeline_sum(const struct spill_trace *trace, struct spill_timesum *sum)
 {
     size_t n = trace->op_count;
     uint64_t *start = calloc(n + 1, sizeof(*start)), now = 0;

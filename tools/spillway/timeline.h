@@ -9,7 +9,7 @@
 #include "preload/base/status.h"
 #include "preload/base/trace.h"
 
-struct spill_timeline {
+struct spill_timesum {
     bool measured;        /* starts are known, and so are the gaps */
     uint64_t busy_ns;     /* some op ran */
     uint64_t host_gap_ns; /* none did: the GPU waited for the program on the host */
@@ -20,6 +20,6 @@ struct spill_timeline {
  * measured starts have their ops one after another. */
 void spill_timeline_starts(const struct spill_trace *trace, uint64_t *start);
 
-enum spill_status spill_timeline_sum(const struct spill_trace *trace, struct spill_timeline *sum);
+enum spill_status spill_timeline_sum(const struct spill_trace *trace, struct spill_timesum *sum);
 
 #endif

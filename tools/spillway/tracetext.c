@@ -59,7 +59,7 @@ static const char *find_module(const char *text, size_t len)
     return NULL;
 }
 
-bool spill_tracetext_frame(const char **site, struct spill_frame *frame)
+bool spill_tracetext_frame(const char **site, struct spill_siteframe *frame)
 {
     char place[SPILL_TRACETEXT_NAME];
     const char *text = *site;

@@ -23,7 +23,7 @@ const char *spill_tracetext_pin(uint32_t pin); /* NULL for SPILL_TRACE_UNPINNED 
 
 /* One frame of a call site, whose text is "symbol+0x12 in module;0x34 in module;...", innermost
  * first. */
-struct spill_frame {
+struct spill_siteframe {
     const char *text; /* as it stands there, LEN bytes */
     size_t len;
     char name[SPILL_TRACETEXT_NAME]; /* the symbol as the source has it, else "0x34" */
@@ -32,6 +32,6 @@ struct spill_frame {
 };
 
 /* Takes the next frame off *SITE; false when none is left. */
-bool spill_tracetext_frame(const char **site, struct spill_frame *frame);
+bool spill_tracetext_frame(const char **site, struct spill_siteframe *frame);
 
 #endif
