@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A file name says which file: no two sources of the project share one, nor two of the simulated GPU,
-# which is a program of its own. So do the names of structures and enumerations in headers.
+# which is a program of its own. Nor do two headers share the name of a structure or an enumeration.
 cd "$SRC" || exit 1
 names() {
     find "$@" \( -name '*.[chS]' -o -name '*.cu' \) ! -path 'tools/simgpu/include/*' | sed 's|.*/||' | sort
