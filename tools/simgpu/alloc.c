@@ -183,9 +183,6 @@ CUresult simgpu_cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (ptr == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult forbidden = simgpu_capture_forbids(NULL);
-    if (forbidden != CUDA_SUCCESS)
-        return forbidden;
     return simgpu_alloc(ctx->device, bytes, ptr);
 }
 
@@ -217,7 +214,7 @@ CUresult simgpu_cuMemFree_v2(CUdeviceptr ptr)
     if (!simgpu_alloc_range(ptr, &base, &bytes) || base != ptr)
         return CUDA_ERROR_INVALID_VALUE;
     /* The documented implicit synchronisation: programs rely on it. */
-    CUresult result = simgpu_cuCtxSynchronize();
+    CUresult result = simgpu_ctx_drain();
     if (result != CUDA_SUCCESS)
         return result;
     if (simgpu_pool_keeps(ptr))

@@ -28,7 +28,7 @@ enum simgpu_api_id {
     SIMGPU_API_COUNT
 };
 
-enum simgpu_api_class { SIMGPU_API_INFO, SIMGPU_API_CTX, SIMGPU_API_MEM };
+enum simgpu_api_class { SIMGPU_API_INFO, SIMGPU_API_CTX, SIMGPU_API_MEM, SIMGPU_API_ORDERED };
 
 struct simgpu_api_row {
     const char *name;

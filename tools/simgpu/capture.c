@@ -182,6 +182,18 @@ CUresult simgpu_capture_forbids_legacy(struct simgpu_stream *legacy)
     return CUDA_SUCCESS;
 }
 
+/* "Invalid to query the status of or synchronize a broader handle": in any mode. */
+CUresult simgpu_capture_forbids_context(struct simgpu_ctx *ctx)
+{
+    CUresult result = simgpu_capture_forbids(NULL);
+    for (struct simgpu_stream *s = ctx->streams; s != NULL; s = s->next)
+        if (s->capture != NULL) {
+            s->capture->invalid = true;
+            result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        }
+    return result;
+}
+
 CUresult simgpu_cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 {
     struct simgpu_stream *s = simgpu_stream_of(stream);
@@ -301,6 +313,10 @@ CUresult simgpu_cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus
         return CUDA_ERROR_INVALID_HANDLE;
     if (status == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    /* As documented: an answer for the legacy stream, and no harm to the capture. */
+    for (const struct simgpu_stream *t = s->legacy ? s->ctx->streams : NULL; t != NULL; t = t->next)
+        if (t->capture != NULL && simgpu_stream_blocks(t))
+            return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     const struct simgpu_capture *c = s->capture;
     *status = c == NULL    ? CU_STREAM_CAPTURE_STATUS_NONE
               : c->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED

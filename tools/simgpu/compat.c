@@ -111,7 +111,7 @@ CUresult simgpu_cuCtxSynchronize_v2(CUcontext handle)
     struct simgpu_ctx *c = handle != NULL ? simgpu_ctx_of(handle) : simgpu_ctx_current();
     if (c == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    CUresult forbidden = simgpu_capture_forbids(NULL);
+    CUresult forbidden = simgpu_capture_forbids_context(c);
     return forbidden != CUDA_SUCCESS ? forbidden : simgpu_stream_wait_all(c, false);
 }
 

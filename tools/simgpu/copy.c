@@ -238,7 +238,7 @@ CUresult simgpu_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src
         result = simgpu_stream_wait_all(simgpu_ctx_of(dst_ctx), false);
     if (result == CUDA_SUCCESS)
         result = simgpu_cuMemcpyDtoD_v2(dst, src, bytes);
-    return result == CUDA_SUCCESS ? simgpu_cuCtxSynchronize() : result;
+    return result == CUDA_SUCCESS ? simgpu_ctx_drain() : result;
 }
 
 CUresult simgpu_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src,
@@ -299,6 +299,26 @@ CUresult simgpu_copy_fill(struct simgpu_op *op, const CUDA_MEMCPY3D *params)
     op->engine = engine_of(side_of(op->u.copy.src), side_of(op->u.copy.dst));
     op->type = &copy_types[op->engine];
     return CUDA_SUCCESS;
+}
+
+void simgpu_copy_show(const struct simgpu_op *op, CUDA_MEMCPY3D *params)
+{
+    const struct simgpu_copy *c = &op->u.copy;
+    *params = (CUDA_MEMCPY3D){.WidthInBytes = c->width, .Height = c->height, .Depth = c->depth};
+    params->srcMemoryType =
+        side_of(c->src) == SIDE_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    params->dstMemoryType =
+        side_of(c->dst) == SIDE_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    params->srcDevice = params->srcMemoryType == CU_MEMORYTYPE_DEVICE ? c->src : 0;
+    params->dstDevice = params->dstMemoryType == CU_MEMORYTYPE_DEVICE ? c->dst : 0;
+    params->srcHost =
+        params->srcMemoryType == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)c->src : NULL;
+    params->dstHost =
+        params->dstMemoryType == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)c->dst : NULL;
+    params->srcPitch = c->src_pitch;
+    params->dstPitch = c->dst_pitch;
+    params->srcHeight = c->src_pitch != 0 ? c->src_slice / c->src_pitch : 0;
+    params->dstHeight = c->dst_pitch != 0 ? c->dst_slice / c->dst_pitch : 0;
 }
 
 CUresult simgpu_copy_fill_line(struct simgpu_op *op, uint64_t dst, uint64_t src, size_t bytes,

@@ -68,6 +68,8 @@ extern struct simgpu_device simgpu_devices[SIMGPU_MAX_DEVICES];
 
 /* The calling thread's current context, or NULL. */
 struct simgpu_ctx *simgpu_ctx_current(void);
+/* Waits for all that was given to the current context. */
+CUresult simgpu_ctx_drain(void);
 struct simgpu_ctx *simgpu_ctx_of(CUcontext handle);
 struct simgpu_device *simgpu_device_at(CUdevice dev);
 

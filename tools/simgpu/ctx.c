@@ -236,12 +236,18 @@ CUresult simgpu_cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
     return CUDA_SUCCESS;
 }
 
+CUresult simgpu_ctx_drain(void)
+{
+    struct simgpu_ctx *c = simgpu_ctx_current();
+    return c != NULL ? simgpu_stream_wait_all(c, false) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 CUresult simgpu_cuCtxSynchronize(void)
 {
     struct simgpu_ctx *c = simgpu_ctx_current();
     if (c == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    CUresult forbidden = simgpu_capture_forbids(NULL);
+    CUresult forbidden = simgpu_capture_forbids_context(c);
     return forbidden != CUDA_SUCCESS ? forbidden : simgpu_stream_wait_all(c, false);
 }
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "core.h"
+#include "graph.h"
 #include "races.h"
 #include "timeline.h"
 
@@ -56,7 +57,7 @@ static bool call_begin(enum simgpu_api_id id, bool per_thread, struct simgpu_cal
     simgpu_stats.calls[id]++;
     simgpu_call.slow_ns = simgpu_inject_slow(id);
     simgpu_host_ns += simgpu_api[id].host_ns;
-    if (simgpu_api[id].cls == SIMGPU_API_MEM)
+    if (simgpu_api[id].cls >= SIMGPU_API_MEM)
         simgpu_stats.memory_calls++;
     simgpu_report_mark(id);
     if (simgpu_inject_fails(id, result))
@@ -71,6 +72,10 @@ static bool call_begin(enum simgpu_api_id id, bool per_thread, struct simgpu_cal
     if (ctx != NULL && ctx->device->sticky != CUDA_SUCCESS) {
         *result = ctx->device->sticky;
         return false;
+    }
+    if (simgpu_api[id].cls == SIMGPU_API_MEM) {
+        *result = simgpu_capture_forbids(NULL);
+        return *result == CUDA_SUCCESS;
     }
     return true;
 }

@@ -114,6 +114,9 @@ CUresult simgpu_cuEventQuery(CUevent handle)
         return CUDA_ERROR_INVALID_HANDLE;
     if (e->capture != NULL)
         return CUDA_ERROR_CAPTURED_EVENT;
+    CUresult forbidden = simgpu_capture_forbids(NULL);
+    if (forbidden != CUDA_SUCCESS)
+        return forbidden;
     bool over = simgpu_op_query(e->recorded);
     if (e->device->sticky != CUDA_SUCCESS)
         return e->device->sticky;
@@ -127,7 +130,8 @@ CUresult simgpu_cuEventSynchronize(CUevent handle)
         return CUDA_ERROR_INVALID_HANDLE;
     if (e->capture != NULL)
         return CUDA_ERROR_CAPTURED_EVENT;
-    return simgpu_op_wait(e->recorded);
+    CUresult forbidden = simgpu_capture_forbids(NULL);
+    return forbidden != CUDA_SUCCESS ? forbidden : simgpu_op_wait(e->recorded);
 }
 
 CUresult simgpu_cuEventElapsedTime(float *ms, CUevent start, CUevent end)

@@ -4,23 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph.h"
+#include "exec.h"
 #include "stream.h"
 
-struct exec {
-    uint64_t magic;
-    struct simgpu_graph *graph; /* same node indices as the graph it was made of */
-    const struct simgpu_graph *origin;
-    struct simgpu_op
-        *last; /* end of the previous launch: an executable graph never overlaps itself */
-    bool auto_free;
-};
-#define EXEC_MAGIC 0x53494d5f45584531ull
-
-static struct exec *exec_of(CUgraphExec handle)
+struct simgpu_exec *simgpu_exec_of(CUgraphExec handle)
 {
-    struct exec *e = (struct exec *)handle;
-    return e != NULL && e->magic == EXEC_MAGIC ? e : NULL;
+    struct simgpu_exec *e = (struct simgpu_exec *)handle;
+    return e != NULL && e->magic == SIMGPU_EXEC_MAGIC ? e : NULL;
 }
 
 /* An order that respects the edges; false if there is none, or no memory. */
@@ -59,7 +49,7 @@ static bool can_be_sorted(const struct simgpu_graph *g)
 
 struct simgpu_graph *simgpu_exec_graph(CUgraphExec exec)
 {
-    const struct exec *e = exec_of(exec);
+    const struct simgpu_exec *e = simgpu_exec_of(exec);
     return e != NULL ? simgpu_graph_copy(e->graph) : NULL;
 }
 
@@ -68,10 +58,10 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph graph, unsigned long long
     const struct simgpu_graph *g = simgpu_graph_of(graph);
     if (exec == NULL || g == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    struct exec *e = calloc(1, sizeof *e);
+    struct simgpu_exec *e = calloc(1, sizeof *e);
     if (e == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    e->magic = EXEC_MAGIC;
+    e->magic = SIMGPU_EXEC_MAGIC;
     e->graph = simgpu_graph_copy(g);
     e->origin = g;
     e->auto_free = (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
@@ -110,79 +100,13 @@ CUresult simgpu_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
 
 CUresult simgpu_cuGraphExecDestroy(CUgraphExec exec)
 {
-    struct exec *e = exec_of(exec);
+    struct simgpu_exec *e = simgpu_exec_of(exec);
     if (e == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     simgpu_op_release(e->last);
     simgpu_graph_free(e->graph);
     e->magic = 0;
     free(e);
-    return CUDA_SUCCESS;
-}
-
-static CUresult replace(struct simgpu_node *node, struct simgpu_op *op)
-{
-    if (op == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    simgpu_template_free(node->op);
-    node->op = op;
-    return CUDA_SUCCESS;
-}
-
-CUresult simgpu_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
-                                                  const CUDA_KERNEL_NODE_PARAMS *params)
-{
-    struct exec *e = exec_of(exec);
-    const struct simgpu_node *n = simgpu_node_of(node);
-    /* The node is one of the graph that the executable was made of. */
-    if (e == NULL || n == NULL || n->graph != e->origin || n->index >= e->graph->count ||
-        n->type != CU_GRAPH_NODE_TYPE_KERNEL)
-        return CUDA_ERROR_INVALID_VALUE;
-    struct simgpu_op *op = simgpu_template_new();
-    CUresult result = op == NULL ? CUDA_ERROR_OUT_OF_MEMORY : simgpu_launch_fill(op, params, false);
-    if (result != CUDA_SUCCESS) {
-        simgpu_template_free(op);
-        return result;
-    }
-    return replace(e->graph->nodes[n->index], op);
-}
-
-static bool same_edges(const struct simgpu_node *a, const struct simgpu_node *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->before[i]->index != b->before[i]->index)
-            return false;
-    return true;
-}
-
-CUresult simgpu_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
-                                     CUgraphExecUpdateResultInfo *info)
-{
-    struct exec *e = exec_of(exec);
-    const struct simgpu_graph *g = simgpu_graph_of(graph);
-    if (e == NULL || g == NULL || info == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
-    if (g->count != e->graph->count)
-        info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-    for (size_t i = 0; info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS && i < g->count; i++) {
-        if (g->nodes[i]->type != e->graph->nodes[i]->type)
-            info->result = CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
-        else if (!same_edges(g->nodes[i], e->graph->nodes[i]))
-            info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
-            info->errorNode = (CUgraphNode)g->nodes[i];
-    }
-    if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
-        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    struct simgpu_graph *copy = simgpu_graph_copy(g);
-    if (copy == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    simgpu_graph_free(e->graph);
-    e->graph = copy;
-    e->origin = g;
     return CUDA_SUCCESS;
 }
 
@@ -205,13 +129,14 @@ static struct simgpu_op *launch_nodes(const struct simgpu_graph *g, struct simgp
         abort(); /* half a graph cannot be taken back */
     for (size_t i = 0; i < g->count; i++) {
         const struct simgpu_node *n = g->nodes[order[i]];
+        const struct simgpu_op *does = n->disabled ? NULL : n->op;
         struct simgpu_op *op =
-            simgpu_op_new_apart(s, n->op != NULL ? n->op->type : &edge_type,
-                                n->op != NULL ? n->op->engine : SIMGPU_ENGINE_NONE, (*number)++);
-        if (op != NULL && n->op != NULL) {
-            op->u = n->op->u;
-            op->launch_name = n->op->launch_name;
-            if (n->op->type->copy != NULL && !n->op->type->copy(op, n->op))
+            simgpu_op_new_apart(s, does != NULL ? does->type : &edge_type,
+                                does != NULL ? does->engine : SIMGPU_ENGINE_NONE, (*number)++);
+        if (op != NULL && does != NULL) {
+            op->u = does->u;
+            op->launch_name = does->launch_name;
+            if (does->type->copy != NULL && !does->type->copy(op, does))
                 op = NULL;
         }
         if (op == NULL)
@@ -246,7 +171,7 @@ static struct simgpu_op *launch_nodes(const struct simgpu_graph *g, struct simgp
 
 CUresult simgpu_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
-    struct exec *e = exec_of(exec);
+    struct simgpu_exec *e = simgpu_exec_of(exec);
     struct simgpu_stream *s = simgpu_stream_of(stream);
     if (e == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -282,5 +207,5 @@ CUresult simgpu_cuGraphUpload(CUgraphExec exec, CUstream stream)
 {
     if (simgpu_stream_of(stream) == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    return exec_of(exec) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return simgpu_exec_of(exec) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -138,6 +138,7 @@ struct simgpu_graph *simgpu_graph_copy(const struct simgpu_graph *from)
         }
         if (to->child != NULL)
             to->child->child = true;
+        to->updatable = n->updatable;
     }
     for (size_t i = 0; i < from->count; i++)
         for (size_t k = 0; k < from->nodes[i]->count; k++)
@@ -304,26 +305,6 @@ CUresult simgpu_cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CU
     return add(node, graph, before, count, CU_GRAPH_NODE_TYPE_MEM_FREE, op, filled);
 }
 
-CUresult simgpu_cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *params)
-{
-    const struct simgpu_node *n = simgpu_node_of(node);
-    if (n == NULL || n->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC || params == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    simgpu_pool_show_alloc(n->op, params);
-    return CUDA_SUCCESS;
-}
-
-CUresult simgpu_cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *ptr)
-{
-    const struct simgpu_node *n = simgpu_node_of(node);
-    CUDA_MEM_ALLOC_NODE_PARAMS params;
-    if (n == NULL || n->type != CU_GRAPH_NODE_TYPE_MEM_FREE || ptr == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    simgpu_pool_show_alloc(n->op, &params);
-    *ptr = params.dptr;
-    return CUDA_SUCCESS;
-}
-
 CUresult simgpu_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from,
                                        const CUgraphNode *to, size_t count)
 {
@@ -411,33 +392,4 @@ CUresult simgpu_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *before
 {
     const struct simgpu_node *n = simgpu_node_of(node);
     return n != NULL ? list(n->before, n->count, before, count) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult simgpu_cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
-{
-    struct simgpu_node *n = simgpu_node_of(node);
-    if (n == NULL || n->type != CU_GRAPH_NODE_TYPE_KERNEL || params == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    free(n->params);
-    n->params = calloc(simgpu_launch_count(n->op) + 1, sizeof(void *));
-    if (n->params == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    return simgpu_launch_show(n->op, n->params, params);
-}
-
-CUresult simgpu_cuGraphKernelNodeSetParams_v2(CUgraphNode node,
-                                              const CUDA_KERNEL_NODE_PARAMS *params)
-{
-    struct simgpu_node *n = simgpu_node_of(node);
-    if (n == NULL || n->type != CU_GRAPH_NODE_TYPE_KERNEL)
-        return CUDA_ERROR_INVALID_VALUE;
-    struct simgpu_op *op = simgpu_template_new();
-    CUresult result = op == NULL ? CUDA_ERROR_OUT_OF_MEMORY : simgpu_launch_fill(op, params, false);
-    if (result != CUDA_SUCCESS) {
-        simgpu_template_free(op);
-        return result;
-    }
-    simgpu_template_free(n->op);
-    n->op = op;
-    return CUDA_SUCCESS;
 }

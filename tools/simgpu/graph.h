@@ -17,7 +17,9 @@ struct simgpu_node {
     struct simgpu_graph *child;
     struct simgpu_node **before;
     size_t count, room;
-    void **params; /* what cuGraphKernelNodeGetParams shows */
+    void **params; /* what cuGraphKernelNodeGetParams or cuGraphBatchMemOpNodeGetParams shows */
+    int updatable; /* an attribute of kernels, without effect */
+    bool disabled; /* in an executable graph */
     size_t index;  /* among the nodes of its graph */
 };
 #define SIMGPU_NODE_MAGIC 0x53494d5f4e4f4431ull
@@ -47,6 +49,8 @@ struct simgpu_node *simgpu_node_of(CUgraphNode handle);
 /* An operation outside of any stream, to be filled as a node's template. */
 struct simgpu_op *simgpu_template_new(void);
 void simgpu_template_free(struct simgpu_op *op);
+/* NODE does OP from now on, if that could be FILLED; takes OP over. */
+CUresult simgpu_node_replace(struct simgpu_node *node, struct simgpu_op *op, CUresult filled);
 struct simgpu_op *simgpu_template_copy(const struct simgpu_op *from);
 
 /* capture.c: what a capturing stream does with an operation and with events. */
@@ -61,7 +65,8 @@ CUresult simgpu_capture_record(struct simgpu_stream *stream, struct simgpu_event
 CUresult simgpu_capture_wait(struct simgpu_stream *stream, struct simgpu_event *event);
 /* An error if a capture forbids a call that would wait or allocate now. */
 CUresult simgpu_capture_forbids(struct simgpu_stream *stream);
-CUresult simgpu_capture_forbids_legacy(struct simgpu_stream *stream);
+CUresult simgpu_capture_forbids_legacy(struct simgpu_stream *legacy);
+CUresult simgpu_capture_forbids_context(struct simgpu_ctx *ctx);
 
 /* Payload makers of the explicit node functions. */
 CUresult simgpu_launch_fill(struct simgpu_op *op, const CUDA_KERNEL_NODE_PARAMS *params,
@@ -70,6 +75,8 @@ CUresult simgpu_launch_show(const struct simgpu_op *op, void **pointers,
                             CUDA_KERNEL_NODE_PARAMS *params);
 size_t simgpu_launch_count(const struct simgpu_op *op);
 CUresult simgpu_copy_fill(struct simgpu_op *op, const CUDA_MEMCPY3D *params);
+void simgpu_copy_show(const struct simgpu_op *op, CUDA_MEMCPY3D *params);
+void simgpu_value_show(const struct simgpu_op *op, CUstreamBatchMemOpParams *params);
 /* BYTES in a line; staged now if the source is pageable. PAGEABLE: the destination is. */
 CUresult simgpu_copy_fill_line(struct simgpu_op *op, uint64_t dst, uint64_t src, size_t bytes,
                                bool *pageable);

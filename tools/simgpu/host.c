@@ -129,7 +129,7 @@ CUresult simgpu_cuMemFreeHost(void *p)
     if (r == NULL || r->start != (uintptr_t)p || r->registered || r->managed)
         return CUDA_ERROR_INVALID_VALUE;
     /* As with device memory, the device is synchronised first. */
-    CUresult result = simgpu_cuCtxSynchronize();
+    CUresult result = simgpu_ctx_drain();
     munmap(p, r->bytes);
     simgpu_host_remove(r);
     return result;
@@ -163,7 +163,7 @@ CUresult simgpu_cuMemHostUnregister(void *p)
     struct simgpu_host_range *r = simgpu_host_find((uintptr_t)p);
     if (r == NULL || !r->registered || r->start != (uintptr_t)p)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    CUresult result = simgpu_cuCtxSynchronize();
+    CUresult result = simgpu_ctx_drain();
     simgpu_host_remove(r);
     return result;
 }

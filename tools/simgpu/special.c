@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fault.h"
+#include "graph.h"
 #include "memory.h"
 #include "op.h"
 #include "races.h"
@@ -142,6 +143,26 @@ static CUresult run_wait(struct simgpu_op *op, uint64_t *duration_ns)
 
 static const struct simgpu_op_type write_type = {"write value", run_write, NULL, NULL};
 static const struct simgpu_op_type wait_type = {"wait value", run_wait, NULL, NULL};
+
+void simgpu_value_show(const struct simgpu_op *op, CUstreamBatchMemOpParams *params)
+{
+    const struct simgpu_value *v = &op->u.value;
+    bool wide = v->bytes == 8;
+    memset(params, 0, sizeof *params);
+    if (op->type == &wait_type) {
+        params->waitValue.operation =
+            wide ? CU_STREAM_MEM_OP_WAIT_VALUE_64 : CU_STREAM_MEM_OP_WAIT_VALUE_32;
+        params->waitValue.address = v->address;
+        params->waitValue.value64 = v->value;
+        params->waitValue.flags = v->flags;
+        return;
+    }
+    params->writeValue.operation =
+        wide ? CU_STREAM_MEM_OP_WRITE_VALUE_64 : CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    params->writeValue.address = v->address;
+    params->writeValue.value64 = v->value;
+    params->writeValue.flags = v->flags;
+}
 
 static CUresult value(CUstream stream, const struct simgpu_op_type *type, CUdeviceptr address,
                       uint64_t v, uint32_t bytes, unsigned int flags)

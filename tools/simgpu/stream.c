@@ -211,8 +211,8 @@ CUresult simgpu_cuStreamQuery(CUstream handle)
     if (s == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     CUresult forbidden = simgpu_capture_forbids(s);
-    if (forbidden == CUDA_SUCCESS && s->legacy)
-        forbidden = simgpu_capture_forbids_legacy(s);
+    if (forbidden == CUDA_SUCCESS)
+        forbidden = s->legacy ? simgpu_capture_forbids_legacy(s) : simgpu_capture_forbids(NULL);
     if (forbidden != CUDA_SUCCESS)
         return forbidden;
     bool over = simgpu_op_query(s->last);
@@ -228,5 +228,8 @@ CUresult simgpu_cuStreamQuery(CUstream handle)
 CUresult simgpu_cuStreamSynchronize(CUstream handle)
 {
     struct simgpu_stream *s = simgpu_stream_of(handle);
-    return s != NULL ? simgpu_stream_wait(s) : CUDA_ERROR_INVALID_HANDLE;
+    if (s == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult forbidden = s->capture == NULL ? simgpu_capture_forbids(NULL) : CUDA_SUCCESS;
+    return forbidden != CUDA_SUCCESS ? forbidden : simgpu_stream_wait(s);
 }
