@@ -129,6 +129,18 @@ if compile clock clock.cu; then
     slow a_kernel 'cuLaunchKernel:3=1ms' kernel 1064 1072
     got=$(SIMGPU_SLOW=cuMemcpyHtoDAsync_v2:1=soon "$out/clock" 2>&1 >/dev/null | head -1)
     case $got in simgpu:*SIMGPU_SLOW*time*) ok slow/no_time ;; *) bad slow/no_time "$got" ;; esac
+    # A device that changes: from a moment on, one engine, or both links.
+    drift() { # name, SIMGPU_DRIFT, row of clock, least, most
+        n=$(SIMGPU_DRIFT=$2 "$out/clock" 2>&1 | awk -v row="$3" '$1 == row {print $2}')
+        if awk "BEGIN { exit !($n >= $4 && $n <= $5) }"; then ok "drift/$1"; else bad "drift/$1" "$n"; fi
+    }
+    drift links_from_the_start 0ns:links=2 pinned_copy 2100 2120
+    drift not_yet 10s:links=2 pinned_copy 1050 1060
+    drift one_link 0ns:htod=2 both_directions 2100 2125
+    drift kernels 0ns:kernels=2 kernel 130 140
+    drift several 0ns:htod=2,0ns:links=2 one_direction_twice 8400 8500
+    got=$(SIMGPU_DRIFT=5ms:bus=2 "$out/clock" 2>&1 >/dev/null | head -1)
+    case $got in simgpu:*SIMGPU_DRIFT*links*) ok drift/no_engine ;; *) bad drift/no_engine "$got" ;; esac
     SIMGPU_TIMELINE=$out/timeline.json "$out/clock" >/dev/null
     n=$(grep -c '"ph":"X"' "$out/timeline.json")
     if [ "$n" -ge 5 ] && [ "$(tail -1 "$out/timeline.json")" = ']}' ]; then ok clock/timeline; else bad clock/timeline "$n"; fi

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults on request: SIMGPU_FAIL="name:n[=CODE],name:*", SIMGPU_SLOW="name:n[-m]=TIME",
- * SIMGPU_DROP_WAIT=N and SIMGPU_SHRINK="n:SIZE". Several rules are separated by commas. */
+ * SIMGPU_DROP_WAIT=N and SIMGPU_SHRINK="n:SIZE"; and SIMGPU_DRIFT="TIME:engine=FACTOR". Several
+ * rules are separated by commas. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
+#include "op.h"
 
 #define MAX_RULES 64
 
@@ -21,6 +22,13 @@ struct rules {
 static struct rules failing, slow;
 static uint64_t dropped_wait;
 static uint64_t shrink_from, shrink_bytes = UINT64_MAX;
+
+/* SIMGPU_DRIFT: from a moment on the engines' operations take that many times as long. */
+static struct drift {
+    uint64_t from_ns;
+    double factor[SIMGPU_ENGINE_COUNT];
+} drifts[MAX_RULES];
+static size_t drift_count;
 
 static CUresult parse_code(const char *text)
 {
@@ -96,6 +104,51 @@ static void load_rules(struct rules *rules, const char *setting)
     free(copy);
 }
 
+/* "TIME:links=FACTOR", "htod", "dtoh" or "kernels" in place of "links". */
+static bool parse_drift(char *text, struct drift *drift)
+{
+    static const struct {
+        const char *name;
+        enum simgpu_engine first, last;
+    } engines[] = {
+        {"links", SIMGPU_ENGINE_HTOD, SIMGPU_ENGINE_DTOH},
+        {"htod", SIMGPU_ENGINE_HTOD, SIMGPU_ENGINE_HTOD},
+        {"dtoh", SIMGPU_ENGINE_DTOH, SIMGPU_ENGINE_DTOH},
+        {"kernels", SIMGPU_ENGINE_COMPUTE, SIMGPU_ENGINE_COMPUTE},
+    };
+    char *name = strchr(text, ':'), *value = strchr(text, '='), *end;
+    if (name == NULL || value == NULL || value < name)
+        return false;
+    *name++ = *value++ = '\0';
+    double factor = strtod(value, &end);
+    if (end == value || *end != '\0' || !(factor > 0) || !parse_time(text, &drift->from_ns))
+        return false;
+    for (int e = 0; e < SIMGPU_ENGINE_COUNT; e++)
+        drift->factor[e] = 1;
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+        if (strcmp(engines[i].name, name) != 0)
+            continue;
+        for (int e = (int)engines[i].first; e <= (int)engines[i].last; e++)
+            drift->factor[e] = factor;
+        return true;
+    }
+    return false;
+}
+
+static void load_drifts(void)
+{
+    const char *text = getenv("SIMGPU_DRIFT");
+    char *copy = text != NULL ? strdup(text) : NULL, *save = NULL;
+    for (char *one = copy != NULL ? strtok_r(copy, ", ", &save) : NULL;
+         one != NULL && drift_count < MAX_RULES; one = strtok_r(NULL, ", ", &save))
+        if (parse_drift(one, &drifts[drift_count]))
+            drift_count++;
+        else
+            simgpu_say("SIMGPU_DRIFT=%s is not of the form TIME:links|htod|dtoh|kernels=FACTOR",
+                       text);
+    free(copy);
+}
+
 void simgpu_inject_load(void)
 {
     const char *wait = getenv("SIMGPU_DROP_WAIT");
@@ -108,6 +161,7 @@ void simgpu_inject_load(void)
         simgpu_say("SIMGPU_SHRINK=%s is not of the form CALL:SIZE", shrink);
     load_rules(&failing, "SIMGPU_FAIL");
     load_rules(&slow, "SIMGPU_SLOW");
+    load_drifts();
 }
 
 static const struct rule *rule_for(const struct rules *rules, enum simgpu_api_id id)
@@ -132,6 +186,17 @@ uint64_t simgpu_inject_slow(enum simgpu_api_id id)
 {
     const struct rule *r = rule_for(&slow, id);
     return r != NULL ? r->slow_ns : 0;
+}
+
+uint64_t simgpu_inject_drift(enum simgpu_engine engine, uint64_t ready_ns, uint64_t duration)
+{
+    double longer = 1;
+    if (engine == SIMGPU_ENGINE_NONE)
+        return duration;
+    for (size_t i = 0; i < drift_count; i++)
+        if (ready_ns >= drifts[i].from_ns)
+            longer *= drifts[i].factor[engine];
+    return (uint64_t)((double)duration * longer);
 }
 
 bool simgpu_inject_drops_wait(void)

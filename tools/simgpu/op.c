@@ -185,7 +185,7 @@ static bool execute(struct simgpu_op *op)
         simgpu_stats.faults++;
     }
     if (op->device->sticky == CUDA_SUCCESS)
-        duration += op->slow_ns;
+        duration = simgpu_inject_drift(op->engine, op->ready_ns, duration) + op->slow_ns;
     op->start_ns = simgpu_clock_book(op->device, op->engine, op->ready_ns, &duration);
     op->end_ns = op->start_ns + duration;
     op->done = true;

@@ -111,6 +111,10 @@ bool simgpu_op_query(struct simgpu_op *op);
 /* Everything queued on a device (or, with NULL, on all). */
 CUresult simgpu_op_drain(struct simgpu_device *device);
 
+/* How long an operation that takes DURATION as the card is, ready at READY_NS, takes under
+ * SIMGPU_DRIFT. */
+uint64_t simgpu_inject_drift(enum simgpu_engine engine, uint64_t ready_ns, uint64_t duration);
+
 /* When the first free slot of DURATION at or after READY on an engine starts; books it. A copy
  * takes longer where it overlaps the other direction. */
 uint64_t simgpu_clock_book(struct simgpu_device *device, enum simgpu_engine engine, uint64_t ready,
