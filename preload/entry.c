@@ -113,9 +113,10 @@ bool spill_guard_enter(void)
 
 void spill_guard_drain(CUstream stream)
 {
-    /* An error of this wait is the next call's, too, and is told there. */
+    /* An error of this wait is the next call's, too, and is told there. A capture would be spoilt.
+     */
     if (!inside && spill_guard_active() && spill_real_load() &&
-        SPILL_CU(cuStreamSynchronize) != NULL)
+        SPILL_CU(cuStreamSynchronize) != NULL && !spill_guard_sink->capturing())
         (void)SPILL_CU(cuStreamSynchronize)(stream);
 }
 

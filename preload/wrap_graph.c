@@ -21,11 +21,22 @@ GRAPH_ON(cuGraphLaunch_ptsz, SPILL_STREAM_T)
 GRAPH_ON(cuGraphUpload, SPILL_STREAM_L)
 GRAPH_ON(cuGraphUpload_ptsz, SPILL_STREAM_T)
 
+/* CALL may begin a capture of STREAM. Expands to the wrapper's body. */
+#define AROUND_BEGIN(stream, call)                                                                 \
+    do {                                                                                           \
+        if (!spill_guard_enter())                                                                  \
+            return call;                                                                           \
+        spill_guard_sink->capture_begins();                                                        \
+        CUresult result = call;                                                                    \
+        spill_guard_sink->capture_changed(stream);                                                 \
+        spill_guard_leave();                                                                       \
+        return result;                                                                             \
+    } while (0)
+
 #define BEGIN_CAPTURE(symbol, home)                                                                \
     CUresult symbol(CUstream stream, CUstreamCaptureMode mode)                                     \
     {                                                                                              \
-        SPILL_AROUND(everything(spill_around_stream(stream, home)),                                \
-                     SPILL_REAL(symbol)(stream, mode));                                            \
+        AROUND_BEGIN(spill_around_stream(stream, home), SPILL_REAL(symbol)(stream, mode));         \
     }
 BEGIN_CAPTURE(cuStreamBeginCapture_v2, SPILL_STREAM_L)
 BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz, SPILL_STREAM_T)
@@ -33,7 +44,7 @@ BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz, SPILL_STREAM_T)
 #define BEGIN_CAPTURE_OLD(symbol, home)                                                            \
     CUresult symbol(CUstream stream)                                                               \
     {                                                                                              \
-        SPILL_AROUND(everything(spill_around_stream(stream, home)), SPILL_REAL(symbol)(stream));   \
+        AROUND_BEGIN(spill_around_stream(stream, home), SPILL_REAL(symbol)(stream));               \
     }
 BEGIN_CAPTURE_OLD(cuStreamBeginCapture, SPILL_STREAM_L)
 BEGIN_CAPTURE_OLD(cuStreamBeginCapture_ptsz, SPILL_STREAM_T)
@@ -42,11 +53,24 @@ BEGIN_CAPTURE_OLD(cuStreamBeginCapture_ptsz, SPILL_STREAM_T)
     CUresult symbol(CUstream stream, CUgraph graph, const CUgraphNode *dependencies,               \
                     const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)           \
     {                                                                                              \
-        SPILL_AROUND(everything(spill_around_stream(stream, home)),                                \
+        AROUND_BEGIN(spill_around_stream(stream, home),                                            \
                      SPILL_REAL(symbol)(stream, graph, dependencies, data, count, mode));          \
     }
 BEGIN_CAPTURE_TO(cuStreamBeginCaptureToGraph, SPILL_STREAM_L)
 BEGIN_CAPTURE_TO(cuStreamBeginCaptureToGraph_ptsz, SPILL_STREAM_T)
+
+#define END_CAPTURE(symbol, home)                                                                  \
+    CUresult symbol(CUstream stream, CUgraph *graph)                                               \
+    {                                                                                              \
+        CUresult result = SPILL_REAL(symbol)(stream, graph);                                       \
+        if (spill_guard_enter()) {                                                                 \
+            spill_guard_sink->capture_changed(spill_around_stream(stream, home));                  \
+            spill_guard_leave();                                                                   \
+        }                                                                                          \
+        return result;                                                                             \
+    }
+END_CAPTURE(cuStreamEndCapture, SPILL_STREAM_L)
+END_CAPTURE(cuStreamEndCapture_ptsz, SPILL_STREAM_T)
 
 /* May the graph start without a further call, from the device? */
 static bool self_starting(unsigned long long flags)

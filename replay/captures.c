@@ -3,40 +3,148 @@
 
 #include "preload/base/driver.h"
 
+#define CAPTURES 64 /* at once; after a further one, one counts as open for good */
+#define BESIDE   16 /* streams; a further one is waited for at once */
+
+uint32_t spill_captures_count;
+
+static struct capture {
+    CUstream stream;
+    CUcontext context;
+    const void *thread; /* of the per-thread default stream: each thread has one of that handle */
+} captures[CAPTURES];
+
+/* Streams that are not captured and were given ops meanwhile: the event comes after the last one.
+ */
+static struct beside {
+    CUstream stream; /* NULL: free */
+    CUcontext context;
+    CUevent event;
+} beside[BESIDE];
+
+static __thread char this_thread __attribute__((tls_model("initial-exec")));
+
 /* An error is most often that the legacy stream may not be used while another one is captured. */
-static bool capturing(CUstream stream)
+bool spill_captures_hold(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return SPILL_CU(cuStreamIsCapturing) == NULL ||
-           SPILL_CU(cuStreamIsCapturing)(stream, &status) != CUDA_SUCCESS ||
+    return SPILL_CU(cuStreamIsCapturing)(stream, &status) != CUDA_SUCCESS ||
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-bool spill_captures_begun(struct spill_captures *captures, CUstream stream, bool *full)
+static uint32_t find(CUstream stream)
 {
-    *full = false;
-    if (!capturing(stream))
-        return false;
-    for (uint32_t i = 0; i < captures->count; i++)
-        if (captures->streams[i] == stream)
-            return true;
-    *full = captures->count == SPILL_CAPTURES;
-    if (!*full)
-        captures->streams[captures->count++] = stream;
-    return true;
+    uint32_t i = 0;
+    while (i < spill_captures_count &&
+           (captures[i].stream != stream ||
+            (stream == CU_STREAM_PER_THREAD && captures[i].thread != &this_thread)))
+        i++;
+    return i;
 }
 
-bool spill_captures_open(struct spill_captures *captures)
+static void set_count(uint32_t count)
 {
-    for (uint32_t i = captures->count; i-- > 0;)
-        if (!capturing(captures->streams[i]))
-            captures->streams[i] = captures->streams[--captures->count];
-    return captures->count > 0;
+    __atomic_store_n(&spill_captures_count, count, __ATOMIC_RELAXED);
 }
 
-void spill_captures_end(struct spill_captures *captures, CUstream stream)
+static void add(CUstream stream)
 {
-    for (uint32_t i = captures->count; i-- > 0;)
-        if (captures->streams[i] == stream)
-            captures->streams[i] = captures->streams[--captures->count];
+    CUcontext context = NULL;
+    if (spill_captures_count == CAPTURES) {
+        captures[CAPTURES - 1] = (struct capture){.stream = NULL};
+        return;
+    }
+    for (unsigned i = 0; spill_captures_count == 0 && i < BESIDE; i++)
+        beside[i].stream = NULL;
+    (void)SPILL_CU(cuCtxGetCurrent)(&context);
+    captures[spill_captures_count] = (struct capture){stream, context, &this_thread};
+    set_count(spill_captures_count + 1);
+}
+
+static void drop(uint32_t i)
+{
+    captures[i] = captures[spill_captures_count - 1];
+    set_count(spill_captures_count - 1);
+}
+
+void spill_captures_look(CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    uint32_t i = find(stream);
+    bool open = SPILL_CU(cuStreamIsCapturing)(stream, &status) == CUDA_SUCCESS &&
+                status != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (open && i == spill_captures_count)
+        add(stream);
+    else if (!open && i < spill_captures_count)
+        drop(i);
+}
+
+void spill_captures_stream_end(CUstream stream)
+{
+    uint32_t i = find(stream);
+    if (i < spill_captures_count)
+        drop(i);
+}
+
+void spill_captures_context_end(CUcontext context)
+{
+    for (uint32_t i = spill_captures_count; i-- > 0;)
+        if (captures[i].context == context)
+            drop(i);
+    for (unsigned i = 0; i < BESIDE; i++)
+        if (beside[i].context == context)
+            beside[i] = (struct beside){.event = NULL};
+}
+
+/* An entry for STREAM with an event of the current context; NULL: none can be had. */
+static struct beside *entry_of(CUstream stream)
+{
+    CUcontext context = NULL;
+    struct beside *entry = NULL;
+    if (stream == CU_STREAM_PER_THREAD || SPILL_CU(cuCtxGetCurrent)(&context) != CUDA_SUCCESS)
+        return NULL;
+    for (unsigned i = 0; i < BESIDE; i++) {
+        if (beside[i].stream == stream)
+            return &beside[i];
+        if (beside[i].stream == NULL && (beside[i].event == NULL || beside[i].context == context))
+            entry = &beside[i];
+    }
+    if (entry == NULL ||
+        (entry->event == NULL &&
+         SPILL_CU(cuEventCreate)(&entry->event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS))
+        return NULL;
+    entry->context = context;
+    return entry;
+}
+
+void spill_captures_beside(CUstream stream)
+{
+    struct beside *entry = entry_of(stream);
+    if (entry != NULL && SPILL_CU(cuEventRecord)(entry->event, stream) == CUDA_SUCCESS)
+        entry->stream = stream;
+    else
+        (void)SPILL_CU(cuStreamSynchronize)(stream); /* its error comes back at the next op */
+}
+
+CUresult spill_captures_drain(void)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (!spill_captures_any())
+        return SPILL_CU(cuCtxSynchronize)();
+    for (unsigned i = 0; result == CUDA_SUCCESS && i < BESIDE; i++)
+        if (beside[i].stream != NULL)
+            result = SPILL_CU(cuEventSynchronize)(beside[i].event);
+    return result;
+}
+
+bool spill_captures_relax(CUstreamCaptureMode *mode)
+{
+    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    return spill_captures_any() &&
+           SPILL_CU(cuThreadExchangeStreamCaptureMode)(mode) == CUDA_SUCCESS;
+}
+
+void spill_captures_restore(CUstreamCaptureMode mode)
+{
+    (void)SPILL_CU(cuThreadExchangeStreamCaptureMode)(&mode);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams that the program captures into graphs. Meanwhile nothing of ours may be put into them,
- * and the device may not be waited for. */
+/* Streams that the program captures into graphs. What is put into them does not run now, so it is
+ * no op; nothing of ours may be put into them; and the device cannot be waited for meanwhile, nor
+ * they themselves. So the device is drained before the first capture begins, and what then runs
+ * beside it is kept in mind by events. Of the whole process; inside the turnstile, but for the
+ * first question. */
 #ifndef SPILL_CAPTURES_H
 #define SPILL_CAPTURES_H
 
@@ -9,19 +12,30 @@
 
 #include "preload/base/cuapi.h"
 
-#define SPILL_CAPTURES 8
+extern uint32_t spill_captures_count;
 
-struct spill_captures {
-    CUstream streams[SPILL_CAPTURES];
-    uint32_t count;
-};
-
-/* After a call that may have begun a capture of STREAM: did it? *FULL: and there is no room to
- * remember it, so that its end will not be known. */
-bool spill_captures_begun(struct spill_captures *captures, CUstream stream, bool *full);
 /* Is any stream being captured? */
-bool spill_captures_open(struct spill_captures *captures);
-/* STREAM goes away. */
-void spill_captures_end(struct spill_captures *captures, CUstream stream);
+static inline bool spill_captures_any(void)
+{
+    return __builtin_expect(__atomic_load_n(&spill_captures_count, __ATOMIC_RELAXED) != 0, 0);
+}
+
+/* Did the call that was just made begin, or end, a capture of STREAM? */
+void spill_captures_look(CUstream stream);
+/* Is STREAM captured, perhaps because it waits for an event of a capture? */
+bool spill_captures_hold(CUstream stream);
+/* STREAM, or CONTEXT with all its streams and events, goes away. */
+void spill_captures_stream_end(CUstream stream);
+void spill_captures_context_end(CUcontext context);
+
+/* While a stream is captured: an op was put into STREAM, which is not. */
+void spill_captures_beside(CUstream stream);
+/* Waits for all that the program gave to the device (of the current context). */
+CUresult spill_captures_drain(void);
+
+/* Unless the calling thread says that it knows what it does, a capture forbids calls that may wait
+ * or allocate, and is spoilt by them. True: said, and MODE is to be given back. */
+bool spill_captures_relax(CUstreamCaptureMode *mode);
+void spill_captures_restore(CUstreamCaptureMode mode);
 
 #endif

@@ -7,6 +7,7 @@
 #include "preload/base/hostmem.h"
 #include "preload/base/log.h"
 #include "preload/base/size.h"
+#include "replay/captures.h"
 
 #define FRAME_MAX  ((uint32_t)1 << 14) /* more frames cost more calls than they save bytes */
 #define SPAN_TIMES 32                  /* span of addresses, in times the card's memory */
@@ -155,6 +156,16 @@ void spill_device_end(struct spill_device *dev)
     dev->context = NULL;
 }
 
+CUresult spill_device_drain(struct spill_device *dev)
+{
+    CUresult result = spill_captures_drain();
+    if (!spill_captures_any())
+        return result;
+    if (result == CUDA_SUCCESS)
+        result = SPILL_CU(cuStreamSynchronize)(dev->out_stream);
+    return result == CUDA_SUCCESS ? SPILL_CU(cuStreamSynchronize)(dev->in_stream) : result;
+}
+
 uint32_t spill_device_frame_limit(const struct spill_device *dev)
 {
     if (dev->unmanaged_bytes >= dev->gpu_budget)
@@ -219,7 +230,7 @@ CUresult spill_device_allow(struct spill_device *dev, uint32_t page, uint32_t co
     size_t bytes = (size_t)count << dev->page_shift;
     CUresult result = SPILL_CU(cuMemSetAccess)(addr, bytes, dev->access, dev->access_count);
     /* WSL2's driver says so while work is queued. */
-    if (result == CUDA_ERROR_NOT_READY && SPILL_CU(cuCtxSynchronize)() == CUDA_SUCCESS)
+    if (result == CUDA_ERROR_NOT_READY && spill_device_drain(dev) == CUDA_SUCCESS)
         result = SPILL_CU(cuMemSetAccess)(addr, bytes, dev->access, dev->access_count);
     return result;
 }

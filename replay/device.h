@@ -81,6 +81,10 @@ enum spill_status spill_device_boot(struct spill_device *dev, const struct spill
  * may be gone. */
 void spill_device_end(struct spill_device *dev);
 
+/* Waits for all that was given to the device, by the program or us, while a stream is captured too
+ * (captures.h). */
+CUresult spill_device_drain(struct spill_device *dev);
+
 /* Frames that may exist under the budget now. */
 uint32_t spill_device_frame_limit(const struct spill_device *dev);
 

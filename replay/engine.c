@@ -115,11 +115,6 @@ static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
     }
     if (result != CUDA_SUCCESS)
         return result;
-    if (op->kind == SPILL_OPKIND_ALL) {
-        spill_engine_become_resident(e, "the program uses CUDA graphs, whose buffers must stay "
-                                        "where they are");
-        return CUDA_SUCCESS;
-    }
     if (!e->recording && !e->gave_up && e->config->mode == SPILL_MODE_OFFLOAD &&
         e->dev.paged_out_bytes != e->paged_at_rest)
         spill_engine_start_recording(e); /* it fitted, and no longer does */
@@ -127,28 +122,10 @@ static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
     if (e->recording &&
         spill_recorder_op_begin(&e->rec, &e->dev.buffers, op, &e->touches) != SPILL_OK)
         spill_engine_give_up(e); /* out of memory: page on without a plan */
+    if (op->kind == SPILL_OPKIND_ALL)
+        spill_engine_become_resident(e, "the program uses CUDA graphs, whose buffers must stay "
+                                        "where they are");
     return CUDA_SUCCESS;
-}
-
-/* A profile of a program with graphs: their launches are ops like others, what is captured is not
- * run now. */
-static void resident_before(struct spill_engine *e, const struct spill_opcall *op)
-{
-    e->paused = spill_captures_open(&e->captures);
-    if (spill_engine_watching(e) &&
-        spill_recorder_op_begin(&e->rec, &e->dev.buffers, op, &e->touches) != SPILL_OK)
-        spill_engine_give_up(e);
-}
-
-static void resident_after(struct spill_engine *e, const struct spill_opcall *op, CUresult result)
-{
-    bool full;
-    if (result == CUDA_SUCCESS && op->kind == SPILL_OPKIND_ALL &&
-        spill_captures_begun(&e->captures, op->stream, &full)) {
-        e->paused = true;
-        if (full)
-            spill_engine_give_up(e);
-    }
 }
 
 static bool is_next(const struct spill_engine *e, const struct spill_opcall *op)
@@ -193,8 +170,9 @@ CUresult spill_engine_before(struct spill_engine *e, struct spill_opcall *op)
         if (result == CUDA_SUCCESS || e->state != SPILL_STATE_OBSERVE)
             return result;
     }
-    if (e->state == SPILL_STATE_RESIDENT && e->recording)
-        resident_before(e, op);
+    if (e->state == SPILL_STATE_RESIDENT && e->recording &&
+        spill_recorder_op_begin(&e->rec, &e->dev.buffers, op, &e->touches) != SPILL_OK)
+        spill_engine_give_up(e);
     return e->state == SPILL_STATE_OBSERVE ? observe_before(e, op) : CUDA_SUCCESS;
 }
 
@@ -228,13 +206,13 @@ static void planned_after(struct spill_engine *e, const struct spill_opcall *op,
 
 void spill_engine_after(struct spill_engine *e, const struct spill_opcall *op, CUresult result)
 {
+    if (spill_captures_any() && result == CUDA_SUCCESS)
+        spill_captures_beside(op->stream);
     if (e->open_op != SPILL_NO_EVENT &&
         (e->state == SPILL_STATE_GUARD || e->state == SPILL_STATE_REPLAY)) {
         planned_after(e, op, result);
         return;
     }
-    if (e->state == SPILL_STATE_RESIDENT && e->recording)
-        resident_after(e, op, result);
     if (e->state == SPILL_STATE_OBSERVE)
         spill_planset_happened(e, result != CUDA_SUCCESS);
     if (!spill_engine_watching(e))
@@ -261,7 +239,6 @@ void spill_engine_stream_end(struct spill_engine *e, CUstream stream)
     if (e->to_host_stream == stream)
         e->to_host_many = true;
     spill_freeorder_end(&e->free_order, stream);
-    spill_captures_end(&e->captures, stream);
 }
 
 CUresult spill_engine_peer(struct spill_engine *e, CUdevice device)

@@ -41,8 +41,6 @@ struct spill_engine {
     struct spill_touches touches;
     struct spill_recorder rec;
     bool recording;
-    bool paused; /* a stream is being captured: what is launched does not run now */
-    struct spill_captures captures;
     bool gave_up;           /* no plan is to be had */
     uint64_t paged_at_rest; /* bytes paged out when recording stopped because all fitted */
     bool trace_written;
@@ -95,8 +93,7 @@ CUresult spill_engine_peer(struct spill_engine *e, CUdevice device);
 /* What happens now goes into the log. */
 static inline bool spill_engine_watching(const struct spill_engine *e)
 {
-    return e->recording && !e->paused &&
-           (e->state == SPILL_STATE_OBSERVE || e->state == SPILL_STATE_RESIDENT);
+    return e->recording && (e->state == SPILL_STATE_OBSERVE || e->state == SPILL_STATE_RESIDENT);
 }
 
 /* memory.c */

@@ -137,24 +137,31 @@ void spill_engines_end(struct spill_engine *e, bool gone)
         if (grants[i].owner != e->dev.context)
             grants[kept++] = grants[i];
     grant_count = kept;
+    spill_captures_context_end(e->dev.context);
     spill_engine_end(e, gone);
     spill_engines_one = NULL;
     spill_engines_forget_streams();
 }
 
-bool spill_engines_enter(const struct spill_engine *e)
+struct spill_entered spill_engines_enter(const struct spill_engine *e)
 {
     CUcontext context = NULL;
-    return spill_engines_one == NULL && SPILL_CU(cuCtxGetCurrent)(&context) == CUDA_SUCCESS &&
-           context != e->dev.context &&
-           SPILL_CU(cuCtxPushCurrent_v2)(e->dev.context) == CUDA_SUCCESS;
+    struct spill_entered entered = {.pushed = false};
+    entered.relaxed = spill_captures_relax(&entered.mode);
+    entered.pushed = e != NULL && spill_engines_one == NULL &&
+                     SPILL_CU(cuCtxGetCurrent)(&context) == CUDA_SUCCESS &&
+                     context != e->dev.context &&
+                     SPILL_CU(cuCtxPushCurrent_v2)(e->dev.context) == CUDA_SUCCESS;
+    return entered;
 }
 
-void spill_engines_leave(bool entered)
+void spill_engines_leave(struct spill_entered entered)
 {
     CUcontext context;
-    if (entered)
+    if (entered.pushed)
         (void)SPILL_CU(cuCtxPopCurrent_v2)(&context);
+    if (entered.relaxed)
+        spill_captures_restore(entered.mode);
 }
 
 bool spill_engines_many(void)
@@ -171,8 +178,8 @@ CUresult spill_engines_drain(void)
     for (unsigned i = 0; i < SPILL_ENGINES; i++) {
         if (!spill_engines_managed(&spill_engines[i]))
             continue;
-        bool entered = spill_engines_enter(&spill_engines[i]);
-        CUresult result = SPILL_CU(cuCtxSynchronize)();
+        struct spill_entered entered = spill_engines_enter(&spill_engines[i]);
+        CUresult result = spill_device_drain(&spill_engines[i].dev);
         spill_engines_leave(entered);
         if (worst == CUDA_SUCCESS)
             worst = result;
@@ -190,7 +197,7 @@ CUresult spill_engines_peer(CUcontext owner, CUdevice device)
         }
         return CUDA_SUCCESS;
     }
-    bool entered = spill_engines_enter(e);
+    struct spill_entered entered = spill_engines_enter(e);
     CUresult result = spill_engine_peer(e, device);
     spill_engines_leave(entered);
     return result;

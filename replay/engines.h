@@ -47,9 +47,16 @@ void spill_engines_forget_streams(void);
 /* E's context ends, or is GONE. */
 void spill_engines_end(struct spill_engine *e, bool gone);
 
-/* Makes E's context current for our own calls, if it is not; true: leave again. */
-bool spill_engines_enter(const struct spill_engine *e);
-void spill_engines_leave(bool entered);
+/* What the thread was before calls of our own. */
+struct spill_entered {
+    bool pushed, relaxed;
+    CUstreamCaptureMode mode;
+};
+
+/* Makes E's context current for our own calls, if it is not (E NULL: the current one will do), and
+ * lets them do no harm to captures. */
+struct spill_entered spill_engines_enter(const struct spill_engine *e);
+void spill_engines_leave(struct spill_entered entered);
 
 /* Waits for everything that was given to any managed device. */
 CUresult spill_engines_drain(void);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/freeorder.h"
 
+#include "replay/captures.h"
+
 #define NO_STREAM UINT32_MAX
 
 static uint32_t find(const struct spill_freeorder *o, CUstream stream)
@@ -22,10 +24,10 @@ static CUresult follow(struct spill_freeorder *o, uint32_t to)
     for (uint32_t i = 0; i < o->count; i++) {
         if (i == to || o->list[i].last <= o->list[to].seen)
             continue;
-        if (any_per_thread(o) ||
+        if (any_per_thread(o) || spill_captures_any() ||
             (o->event == NULL &&
              SPILL_CU(cuEventCreate)(&o->event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS))
-            return SPILL_CU(cuCtxSynchronize)();
+            return spill_captures_drain();
         CUresult result = SPILL_CU(cuEventRecord)(o->event, o->list[i].stream);
         if (result == CUDA_SUCCESS)
             result = SPILL_CU(cuStreamWaitEvent)(o->list[to].stream, o->event, 0);
@@ -40,7 +42,7 @@ CUresult spill_freeorder_op(struct spill_freeorder *o, CUstream stream)
     CUresult result = CUDA_SUCCESS;
     uint32_t i = find(o, stream);
     if (i == NO_STREAM && o->count == SPILL_FREEORDER_STREAMS) {
-        result = SPILL_CU(cuCtxSynchronize)(); /* then there is nothing left to keep in mind */
+        result = spill_captures_drain(); /* then there is nothing left to keep in mind */
         o->count = 0;
     }
     if (i == NO_STREAM) {
@@ -61,6 +63,7 @@ void spill_freeorder_end(struct spill_freeorder *o, CUstream stream)
     uint32_t i = find(o, stream);
     if (i == NO_STREAM)
         return;
-    (void)SPILL_CU(cuStreamSynchronize)(stream); /* its error comes back at the next op */
+    if (!spill_captures_any() || !spill_captures_hold(stream))
+        (void)SPILL_CU(cuStreamSynchronize)(stream); /* its error comes back at the next op */
     o->list[i] = o->list[--o->count];
 }

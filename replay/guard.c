@@ -130,7 +130,7 @@ CUresult spill_perform_guard_after(struct spill_perform *perform, struct spill_d
 {
     const struct spill_script *s = perform->script;
     const struct spill_script_op *op = &s->ops[k];
-    CUresult result = SPILL_CU(cuCtxSynchronize)();
+    CUresult result = spill_device_drain(dev);
     if (result != CUDA_SUCCESS) {
         name_fault(perform, dev, k, result);
         return result;

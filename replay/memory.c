@@ -120,8 +120,8 @@ static CUresult wait_as_free_does(struct spill_engine *e)
     CUresult result = CUDA_SUCCESS;
     if (e->state == SPILL_STATE_REPLAY)
         spill_freeorder_free(&e->free_order);
-    if (e->state != SPILL_STATE_REPLAY || e->to_host_many)
-        result = SPILL_CU(cuCtxSynchronize)();
+    if (e->state != SPILL_STATE_REPLAY || e->to_host_many || spill_captures_any())
+        result = spill_device_drain(&e->dev);
     else if (e->to_host_stream != NULL)
         result = SPILL_CU(cuStreamSynchronize)(e->to_host_stream);
     e->to_host_stream = NULL;

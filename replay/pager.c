@@ -95,7 +95,7 @@ static CUresult make_room(struct spill_device *dev, uint32_t want)
         uint32_t short_by = want - creatable;
         CUresult result = CUDA_SUCCESS;
         if (!drained)
-            result = SPILL_CU(cuCtxSynchronize)();
+            result = spill_device_drain(dev);
         if (result == CUDA_SUCCESS)
             result = reclaim_dead(dev, short_by);
         if (result != CUDA_SUCCESS || dev->free_count >= short_by)

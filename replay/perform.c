@@ -193,7 +193,7 @@ CUresult spill_perform_release(struct spill_perform *perform, struct spill_devic
                                uint32_t done, bool held)
 {
     const struct spill_script *s = perform->script;
-    CUresult result = SPILL_CU(cuCtxSynchronize)(), failed;
+    CUresult result = spill_device_drain(dev), failed;
     if (perform->aliased) {
         catch_up(s, dev, done, held);
         for (uint32_t f = 0; f < s->plan->frame_count; f++)

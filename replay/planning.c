@@ -104,7 +104,7 @@ void spill_engine_write_partial_trace(struct spill_engine *e)
 static bool see_iteration(struct spill_engine *e, uint32_t period, struct spill_iteration *it)
 {
     spill_contents_pin_unsettled(&e->dev);
-    if (SPILL_CU(cuCtxSynchronize)() != CUDA_SUCCESS ||
+    if (spill_device_drain(&e->dev) != CUDA_SUCCESS ||
         spill_contents_scan_slabs(&e->dev) != CUDA_SUCCESS ||
         spill_contents_scan_buffers(&e->dev, SPILL_CONTENTS_LIMIT) != CUDA_SUCCESS ||
         spill_pager_bring_pins(&e->dev) != CUDA_SUCCESS)

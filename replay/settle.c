@@ -180,7 +180,7 @@ static void set_place(void *settling, uint32_t buffer, uint32_t first, uint32_t 
 
 static CUresult settle(struct settling *t)
 {
-    CUresult result = SPILL_CU(cuCtxSynchronize)();
+    CUresult result = spill_device_drain(t->dev);
     if (result == CUDA_SUCCESS && !spill_hostpool_slab(&t->dev->host, t->perform->slab_bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS)

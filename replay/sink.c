@@ -22,7 +22,7 @@ static CUresult pin_foreign(const struct spill_engine *own, CUdeviceptr addr)
     uint32_t slot = spill_bufmap_find(&e->dev.buffers, addr);
     if (slot == SPILL_NO_BUFFER)
         return CUDA_SUCCESS; /* in a slab, which never moves */
-    bool entered = spill_engines_enter(e);
+    struct spill_entered entered = spill_engines_enter(e);
     CUresult result = spill_engine_pin(e, slot, SPILL_TRACE_PIN_EXPORTED);
     spill_engines_leave(entered);
     return result;
@@ -46,7 +46,7 @@ static CUresult before_others(const struct spill_engine *own, struct spill_opcal
         struct spill_engine *e = &spill_engines[i];
         if (e == own || !spill_engines_managed(e))
             continue;
-        bool entered = spill_engines_enter(e);
+        struct spill_entered entered = spill_engines_enter(e);
         if (op->kind == SPILL_OPKIND_ALL)
             result = spill_engine_before(e, op);
         else
@@ -60,13 +60,17 @@ static CUresult before(struct spill_opcall *op)
 {
     struct spill_engine *e = serving = spill_engines_of(op);
     CUresult result = CUDA_SUCCESS;
-    if (__builtin_expect(spill_engines_one != NULL, 1))
+    if (__builtin_expect(spill_engines_one != NULL && !spill_captures_any(), 1))
         return spill_engine_before(e, op);
+    if (spill_captures_any() && spill_captures_hold(op->stream)) {
+        serving = NULL; /* it does not run now */
+        return CUDA_SUCCESS;
+    }
     if (op->kind != SPILL_OPKIND_KERNEL)
         result = before_others(e, op);
     if (e == NULL || result != CUDA_SUCCESS)
         return result;
-    bool entered = spill_engines_enter(e);
+    struct spill_entered entered = spill_engines_enter(e);
     result = spill_engine_before(e, op);
     spill_engines_leave(entered);
     return result;
@@ -76,18 +80,21 @@ static void after(struct spill_opcall *op, CUresult result)
 {
     if (serving == NULL)
         return;
-    bool entered = spill_engines_enter(serving);
+    struct spill_entered entered = spill_engines_enter(serving);
     spill_engine_after(serving, op, result);
     spill_engines_leave(entered);
 }
 
 static enum spill_handled alloc(CUdeviceptr *addr, size_t bytes, CUresult *result)
 {
-    struct spill_engine *e = bytes == 0 || spill_stack_held() ? NULL : spill_engines_for_alloc();
-    if (e == NULL)
+    if (bytes == 0 || spill_stack_held())
         return SPILL_NOT_OURS;
-    *result = spill_engine_alloc(e, bytes, addr);
-    return SPILL_HANDLED;
+    struct spill_entered entered = spill_engines_enter(NULL);
+    struct spill_engine *e = spill_engines_for_alloc();
+    if (e != NULL)
+        *result = spill_engine_alloc(e, bytes, addr);
+    spill_engines_leave(entered);
+    return e != NULL ? SPILL_HANDLED : SPILL_NOT_OURS;
 }
 
 static enum spill_handled release(CUdeviceptr addr, CUresult *result)
@@ -95,7 +102,7 @@ static enum spill_handled release(CUdeviceptr addr, CUresult *result)
     struct spill_engine *e = spill_engines_at(addr);
     if (e == NULL)
         return SPILL_NOT_OURS;
-    bool entered = spill_engines_enter(e);
+    struct spill_entered entered = spill_engines_enter(e);
     *result = spill_engine_free(e, addr);
     spill_engines_leave(entered);
     return SPILL_HANDLED;
@@ -106,9 +113,26 @@ static void unmanaged(CUdevice device, int64_t bytes)
     if (device < 0 || device >= SPILL_ENGINES)
         return;
     struct spill_engine *e = &spill_engines[device];
-    bool entered = spill_engines_managed(e) && spill_engines_enter(e);
+    struct spill_entered entered = spill_engines_enter(spill_engines_managed(e) ? e : NULL);
     spill_engine_unmanaged(e, bytes);
     spill_engines_leave(entered);
+}
+
+/* Within a capture the device cannot be waited for, and what moves memory may have to. */
+static void capture_begins(void)
+{
+    if (!spill_captures_any())
+        (void)spill_engines_drain(); /* an error comes back at the program's next call */
+}
+
+static bool capturing(void)
+{
+    return spill_captures_any();
+}
+
+static void capture_changed(CUstream stream)
+{
+    spill_captures_look(stream);
 }
 
 static void synchronized(CUstream stream)
@@ -121,8 +145,11 @@ static void synchronized(CUstream stream)
 static void mark(void)
 {
     struct spill_engine *e = spill_engines_here();
-    if (e != NULL && spill_engine_watching(e))
-        spill_engine_marked(e);
+    if (e == NULL || !spill_engine_watching(e))
+        return;
+    struct spill_entered entered = spill_engines_enter(e);
+    spill_engine_marked(e);
+    spill_engines_leave(entered);
 }
 
 static bool find(CUdeviceptr addr, struct spill_found *found)
@@ -141,7 +168,7 @@ static void pin(CUdeviceptr addr, enum spill_trace_pin reason)
     uint32_t slot = e == NULL ? SPILL_NO_BUFFER : spill_bufmap_find(&e->dev.buffers, addr);
     if (slot == SPILL_NO_BUFFER)
         return; /* not ours, or in a slab, which never moves */
-    bool entered = spill_engines_enter(e);
+    struct spill_entered entered = spill_engines_enter(e);
     (void)spill_engine_pin(e, slot, reason);
     spill_engines_leave(entered);
 }
@@ -151,7 +178,7 @@ static bool tensor_map(const void *map, CUdeviceptr addr)
     struct spill_engine *e = spill_engines_at(addr);
     if (e == NULL)
         return true;
-    bool entered = spill_engines_enter(e);
+    struct spill_entered entered = spill_engines_enter(e);
     bool noted = spill_engine_tensor_map(e, map, addr);
     spill_engines_leave(entered);
     return noted;
@@ -172,6 +199,7 @@ static bool memory(size_t *left, size_t *total)
 
 static void stream_end(CUstream stream)
 {
+    spill_captures_stream_end(stream);
     for (unsigned i = 0; i < SPILL_ENGINES; i++)
         if (spill_engines_managed(&spill_engines[i]))
             spill_engine_stream_end(&spill_engines[i], stream);
@@ -188,7 +216,7 @@ static void save(CUcontext context)
     struct spill_engine *e = spill_engines_owner(context);
     if (e == NULL)
         return;
-    bool entered = spill_engines_enter(e);
+    struct spill_entered entered = spill_engines_enter(e);
     spill_engine_write_partial_trace(e);
     spill_engines_leave(entered);
 }
@@ -199,7 +227,7 @@ static CUdevice context_end(CUcontext context, bool gone)
     if (e == NULL)
         return -1;
     CUdevice device = e->dev.ordinal;
-    bool entered = !gone && spill_engines_enter(e);
+    struct spill_entered entered = spill_engines_enter(gone ? NULL : e);
     spill_engines_end(e, gone);
     spill_engines_leave(entered);
     return device;
@@ -265,6 +293,9 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
         .unmanaged = unmanaged,
         .before = before,
         .after = after,
+        .capture_begins = capture_begins,
+        .capture_changed = capture_changed,
+        .capturing = capturing,
         .synchronized = synchronized,
         .mark = mark,
         .find = find,

@@ -37,7 +37,7 @@ void spill_engine_end(struct spill_engine *e, bool gone)
     spill_engine_write_partial_trace(e);
     spill_planner_cancel(e->planner);
     if (!gone)
-        (void)SPILL_CU(cuCtxSynchronize)();
+        (void)spill_device_drain(&e->dev);
     for (uint32_t p = 0; p < e->dev.page_total; p++)
         e->dev.pages[p].where = SPILL_NOWHERE; /* nothing is worth keeping */
     spill_planset_end(e);
@@ -309,8 +309,6 @@ void spill_engine_become_resident(struct spill_engine *e, const char *why)
     spill_log_once(SPILL_LOG_WARN, "%s: everything stays resident from here on", why);
     e->state = SPILL_STATE_RESIDENT;
     e->dev.hold_all = true;
-    /* A profile goes on, but for what is captured. */
-    e->paused = true;
-    if (e->config->mode != SPILL_MODE_PROFILE || SPILL_CU(cuStreamIsCapturing) == NULL)
+    if (e->config->mode != SPILL_MODE_PROFILE)
         spill_engine_stop_recording(e);
 }

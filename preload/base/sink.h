@@ -20,7 +20,7 @@ enum spill_opkind {
     SPILL_OPKIND_COPY,
     SPILL_OPKIND_SET,
     SPILL_OPKIND_HOST_FUNC,
-    SPILL_OPKIND_ALL /* touches whatever it likes: a graph launch, a start of capture */
+    SPILL_OPKIND_ALL /* touches whatever it likes: a graph launch */
 };
 
 /* A device address that a copy or a memset names. */
@@ -78,6 +78,11 @@ struct spill_sink {
      * call is not made. */
     CUresult (*before)(struct spill_opcall *op);
     void (*after)(struct spill_opcall *op, CUresult result);
+    /* A capture is about to begin; and after a call that may have begun or ended one of STREAM. */
+    void (*capture_begins)(void);
+    void (*capture_changed)(CUstream stream);
+    /* Is any stream being captured? May be asked outside the guard. */
+    bool (*capturing)(void);
     /* The program waited for STREAM, or for the whole device (NULL): what they wrote to host memory
      * is complete. */
     void (*synchronized)(CUstream stream);

@@ -59,6 +59,24 @@ static void on_after(struct spill_opcall *op, CUresult result)
     recsink_counts.after++;
 }
 
+static void on_capture_begins(void)
+{
+    recsink_counts.captures++;
+}
+
+static void on_capture_changed(CUstream stream)
+{
+    recsink_counts.captures++;
+    recsink_counts.default_stream = stream == CU_STREAM_LEGACY       ? 1
+                                    : stream == CU_STREAM_PER_THREAD ? 2
+                                                                     : 0;
+}
+
+static bool on_capturing(void)
+{
+    return false;
+}
+
 static void on_stream(CUstream stream)
 {
     (void)stream;
@@ -149,6 +167,9 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
         .unmanaged = on_unmanaged,
         .before = on_before,
         .after = on_after,
+        .capture_begins = on_capture_begins,
+        .capture_changed = on_capture_changed,
+        .capturing = on_capturing,
         .synchronized = on_stream,
         .find = on_find,
         .pin = on_pin,

@@ -144,11 +144,15 @@ void caller<CUresult(A...)>::run(const char *name, const char *route, void *addr
         if (fake_last.function == function)
             check(name, route, index);
         bool op = group == COPY || group == SET || group == LAUNCH ||
-                  (group == GRAPH && std::strstr(name, "InstantiateWithParams") == nullptr);
+                  (group == GRAPH && std::strstr(name, "Capture") == nullptr &&
+                   std::strstr(name, "InstantiateWithParams") == nullptr);
         if (counts->before != op || counts->after != op)
             fail("%s by %s: seen %u times before, %u after", name, route, counts->before, counts->after);
         bool twin = std::strstr(name, "_pt") != nullptr;
-        if (op && null_stream && counts->default_stream != (twin ? 2u : 1u))
+        unsigned captures = std::strstr(name, "BeginCapture") != nullptr ? 2 : std::strstr(name, "EndCapture") != nullptr;
+        if (counts->captures != captures)
+            fail("%s by %s: %u words of a capture", name, route, counts->captures);
+        if ((op || captures != 0) && null_stream && counts->default_stream != (twin ? 2u : 1u))
             fail("%s by %s: not on its default stream", name, route);
         bool by_list = std::strstr(name, "Batch") != nullptr || std::strstr(name, "cuTexObject") != nullptr;
         if (group == PIN && !by_list && counts->pinned == 0)
