@@ -2,32 +2,37 @@
 #include "preload/hostside.h"
 
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "preload/base/driver.h"
+#include "preload/base/hostread.h"
 #include "preload/guard.h"
 
-/* Memory that the driver does not know is the program's own, or an address gone stale: read so that
- * a stale one makes no fault of ours out of an error of the driver. */
-static const void *read_safely(CUdeviceptr src, uint64_t bytes)
+enum spill_hostside spill_hostside_of(CUdeviceptr addr)
 {
-    static char copy[SPILL_HOST_SOURCE_MAX];
-    struct iovec to = {copy, bytes}, from = {(void *)src, bytes};
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes ? copy : NULL;
+    struct spill_found found;
+    unsigned int type = 0;
+    if (addr == 0 || SPILL_CU(cuPointerGetAttribute) == NULL ||
+        spill_guard_sink->find(addr, &found))
+        return SPILL_HOSTSIDE_NOT;
+    CUresult result =
+        SPILL_CU(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, addr);
+    if (result == CUDA_SUCCESS)
+        return type == CU_MEMORYTYPE_HOST ? SPILL_HOSTSIDE_DRIVERS : SPILL_HOSTSIDE_NOT;
+    return result == CUDA_ERROR_INVALID_VALUE ? SPILL_HOSTSIDE_OWN : SPILL_HOSTSIDE_NOT;
 }
 
 const void *spill_hostside_read(CUdeviceptr src, uint64_t bytes)
 {
-    struct spill_found found;
-    unsigned int type = 0;
-    if (src == 0 || bytes > SPILL_HOST_SOURCE_MAX || bytes < sizeof(src) ||
-        SPILL_CU(cuPointerGetAttribute) == NULL || spill_guard_sink->find(src, &found))
+    if (bytes > SPILL_HOST_SOURCE_MAX || bytes < sizeof(src))
         return NULL;
-    CUresult result = SPILL_CU(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, src);
-    if (result == CUDA_SUCCESS)
-        return type == CU_MEMORYTYPE_HOST ? (const void *)src : NULL;
-    return result == CUDA_ERROR_INVALID_VALUE ? read_safely(src, bytes) : NULL;
+    switch (spill_hostside_of(src)) {
+    case SPILL_HOSTSIDE_DRIVERS:
+        return (const void *)src;
+    case SPILL_HOSTSIDE_OWN:
+        return spill_hostread(src, bytes);
+    default:
+        return NULL;
+    }
 }
 
 uint64_t spill_hostside_span(size_t width, size_t rows, size_t layers, size_t pitch,

@@ -7,6 +7,11 @@
 
 #include "preload/base/sink.h"
 
+/* What an address is of: device memory, or nothing that can be told; host memory that the driver
+ * knows; or what it does not know, the program's own or an address gone stale. */
+enum spill_hostside { SPILL_HOSTSIDE_NOT, SPILL_HOSTSIDE_DRIVERS, SPILL_HOSTSIDE_OWN };
+enum spill_hostside spill_hostside_of(CUdeviceptr addr);
+
 /* The BYTES at SRC, safe to read until the next call; NULL when SRC is device memory, unreadable,
  * or too much to be a table of addresses. Inside the guard only, as all here. */
 const void *spill_hostside_read(CUdeviceptr src, uint64_t bytes);

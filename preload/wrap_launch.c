@@ -2,33 +2,17 @@
 /* Wrappers of kernel launches and host functions. */
 #include "preload/around.h"
 #include "preload/base/log.h"
-
-static struct spill_opcall kernel_op(CUstream stream, CUfunction function, unsigned gx, unsigned gy,
-                                     unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                     void **params, void **extra)
-{
-    return (struct spill_opcall){.kind = SPILL_OPKIND_KERNEL,
-                                 .stream = stream,
-                                 .function = function,
-                                 .params = params,
-                                 .extra = extra,
-                                 .grid = {gx, gy, gz},
-                                 .block = {bx, by, bz}};
-}
+#include "preload/opcalls.h"
 
 static struct spill_opcall kernel_ex_op(CUstream when_null, const CUlaunchConfig *config,
                                         CUfunction function, void **params, void **extra)
 {
     if (config == NULL)
         return (struct spill_opcall){.kind = SPILL_OPKIND_HOST_FUNC, .stream = when_null};
-    return kernel_op(spill_around_stream(config->hStream, when_null), function, config->gridDimX,
-                     config->gridDimY, config->gridDimZ, config->blockDimX, config->blockDimY,
-                     config->blockDimZ, params, extra);
-}
-
-static struct spill_opcall plain_op(enum spill_opkind kind, CUstream stream)
-{
-    return (struct spill_opcall){.kind = kind, .stream = stream};
+    return spill_opcalls_kernel(spill_around_stream(config->hStream, when_null), function,
+                                config->gridDimX, config->gridDimY, config->gridDimZ,
+                                config->blockDimX, config->blockDimY, config->blockDimZ, params,
+                                extra);
 }
 
 #define LAUNCH(symbol, home)                                                                       \
@@ -36,8 +20,8 @@ static struct spill_opcall plain_op(enum spill_opkind kind, CUstream stream)
                     unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)    \
     {                                                                                              \
         SPILL_AROUND(                                                                              \
-            kernel_op(spill_around_stream(stream, home), f, gx, gy, gz, bx, by, bz, params,        \
-                      extra),                                                                      \
+            spill_opcalls_kernel(spill_around_stream(stream, home), f, gx, gy, gz, bx, by, bz,     \
+                                 params, extra),                                                   \
             SPILL_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra));         \
     }
 LAUNCH(cuLaunchKernel, SPILL_STREAM_L)
@@ -56,9 +40,9 @@ LAUNCH_EX(cuLaunchKernelEx_ptsz, SPILL_STREAM_T)
     CUresult symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, \
                     unsigned bz, unsigned shared, CUstream stream, void **params)                  \
     {                                                                                              \
-        SPILL_AROUND(                                                                              \
-            kernel_op(spill_around_stream(stream, home), f, gx, gy, gz, bx, by, bz, params, NULL), \
-            SPILL_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params));                \
+        SPILL_AROUND(spill_opcalls_kernel(spill_around_stream(stream, home), f, gx, gy, gz, bx,    \
+                                          by, bz, params, NULL),                                   \
+                     SPILL_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params));       \
     }
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, SPILL_STREAM_L)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, SPILL_STREAM_T)
@@ -66,8 +50,9 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, SPILL_STREAM_T)
 #define HOST_FUNC(symbol, home)                                                                    \
     CUresult symbol(CUstream stream, CUhostFn fn, void *data)                                      \
     {                                                                                              \
-        SPILL_AROUND(plain_op(SPILL_OPKIND_HOST_FUNC, spill_around_stream(stream, home)),          \
-                     SPILL_REAL(symbol)(stream, fn, data));                                        \
+        SPILL_AROUND(                                                                              \
+            spill_opcalls_plain(SPILL_OPKIND_HOST_FUNC, spill_around_stream(stream, home)),        \
+            SPILL_REAL(symbol)(stream, fn, data));                                                 \
     }
 HOST_FUNC(cuLaunchHostFunc, SPILL_STREAM_L)
 HOST_FUNC(cuLaunchHostFunc_ptsz, SPILL_STREAM_T)
@@ -75,8 +60,9 @@ HOST_FUNC(cuLaunchHostFunc_ptsz, SPILL_STREAM_T)
 #define CALLBACK(symbol, home)                                                                     \
     CUresult symbol(CUstream stream, CUstreamCallback callback, void *data, unsigned int flags)    \
     {                                                                                              \
-        SPILL_AROUND(plain_op(SPILL_OPKIND_HOST_FUNC, spill_around_stream(stream, home)),          \
-                     SPILL_REAL(symbol)(stream, callback, data, flags));                           \
+        SPILL_AROUND(                                                                              \
+            spill_opcalls_plain(SPILL_OPKIND_HOST_FUNC, spill_around_stream(stream, home)),        \
+            SPILL_REAL(symbol)(stream, callback, data, flags));                                    \
     }
 CALLBACK(cuStreamAddCallback, SPILL_STREAM_L)
 CALLBACK(cuStreamAddCallback_ptsz, SPILL_STREAM_T)
@@ -85,7 +71,7 @@ CALLBACK(cuStreamAddCallback_ptsz, SPILL_STREAM_T)
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned int devices,
                                               unsigned int flags)
 {
-    SPILL_AROUND(plain_op(SPILL_OPKIND_ALL, SPILL_STREAM_L),
+    SPILL_AROUND(spill_opcalls_plain(SPILL_OPKIND_ALL, SPILL_STREAM_L),
                  SPILL_REAL(cuLaunchCooperativeKernelMultiDevice)(list, devices, flags));
 }
 
@@ -96,7 +82,7 @@ static struct spill_opcall old_op(CUstream stream)
     spill_log_once(SPILL_LOG_WARN,
                    "this program launches by cuLaunch, cuLaunchGrid or cuLaunchGridAsync, whose "
                    "parameters are not seen: all its memory stays on the GPU");
-    return plain_op(SPILL_OPKIND_ALL, stream);
+    return spill_opcalls_plain(SPILL_OPKIND_ALL, stream);
 }
 
 CUresult cuLaunch(CUfunction f)

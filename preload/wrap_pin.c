@@ -2,6 +2,7 @@
 /* Wrappers of calls after which a buffer is used without any op naming it: it is brought back first
  * and stays. */
 #include "preload/ask.h"
+#include "preload/opcalls.h"
 #include "preload/real.h"
 
 /* --- values that streams wait for or write --- */
@@ -29,22 +30,10 @@ STREAM_VALUE(cuStreamWriteValue64_ptsz, cuuint64_t)
 STREAM_VALUE(cuStreamWriteValue64_v2, cuuint64_t)
 STREAM_VALUE(cuStreamWriteValue64_v2_ptsz, cuuint64_t)
 
-/* Every operation that has an address has it in the same place; others have their flags there, and
- * flags are no address of ours. */
 static void pin_batch(unsigned int count, const CUstreamBatchMemOpParams *list)
 {
     for (unsigned int i = 0; list != NULL && i < count; i++)
-        switch ((int)list[i].operation) {
-        case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-        case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-            spill_ask_pin(list[i].waitValue.address, SPILL_TRACE_PIN_STREAM_VALUE);
-            break;
-        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-        case 6: /* CU_STREAM_MEM_OP_BARRIER */
-            break;
-        default: /* WRITE_VALUE_*, and since 13.0 ATOMIC_REDUCTION, laid out alike */
-            spill_ask_pin(list[i].writeValue.address, SPILL_TRACE_PIN_STREAM_VALUE);
-        }
+        spill_ask_pin(spill_opcalls_value(&list[i]), SPILL_TRACE_PIN_STREAM_VALUE);
 }
 
 #define STREAM_BATCH(symbol)                                                                       \

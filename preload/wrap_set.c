@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrappers of memsets. */
 #include "preload/around.h"
-
-static struct spill_opcall set_op(CUstream stream, CUdeviceptr dst, uint64_t bytes)
-{
-    return (struct spill_opcall){.kind = SPILL_OPKIND_SET,
-                                 .stream = stream,
-                                 .ranges = {{dst, SPILL_ACCESS_WRITE}},
-                                 .range_count = 1,
-                                 .bytes = bytes};
-}
+#include "preload/opcalls.h"
 
 #define SET(symbol, type, home)                                                                    \
     CUresult symbol(CUdeviceptr dst, type value, size_t count)                                     \
     {                                                                                              \
-        SPILL_AROUND(set_op(home, dst, count * sizeof(type)),                                      \
+        SPILL_AROUND(spill_opcalls_set(home, dst, count * sizeof(type)),                           \
                      SPILL_REAL(symbol)(dst, value, count));                                       \
     }
 SET(cuMemsetD8_v2, unsigned char, SPILL_STREAM_L)
@@ -27,8 +19,9 @@ SET(cuMemsetD32_v2_ptds, unsigned int, SPILL_STREAM_T)
 #define SET_ASYNC(symbol, type, home)                                                              \
     CUresult symbol(CUdeviceptr dst, type value, size_t count, CUstream stream)                    \
     {                                                                                              \
-        SPILL_AROUND(set_op(spill_around_stream(stream, home), dst, count * sizeof(type)),         \
-                     SPILL_REAL(symbol)(dst, value, count, stream));                               \
+        SPILL_AROUND(                                                                              \
+            spill_opcalls_set(spill_around_stream(stream, home), dst, count * sizeof(type)),       \
+            SPILL_REAL(symbol)(dst, value, count, stream));                                        \
     }
 SET_ASYNC(cuMemsetD8Async, unsigned char, SPILL_STREAM_L)
 SET_ASYNC(cuMemsetD8Async_ptsz, unsigned char, SPILL_STREAM_T)
@@ -40,7 +33,7 @@ SET_ASYNC(cuMemsetD32Async_ptsz, unsigned int, SPILL_STREAM_T)
 #define SET_2D(symbol, type, home)                                                                 \
     CUresult symbol(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height)        \
     {                                                                                              \
-        SPILL_AROUND(set_op(home, dst, width *height * sizeof(type)),                              \
+        SPILL_AROUND(spill_opcalls_set(home, dst, width *height * sizeof(type)),                   \
                      SPILL_REAL(symbol)(dst, pitch, value, width, height));                        \
     }
 SET_2D(cuMemsetD2D8_v2, unsigned char, SPILL_STREAM_L)
@@ -54,7 +47,8 @@ SET_2D(cuMemsetD2D32_v2_ptds, unsigned int, SPILL_STREAM_T)
     CUresult symbol(CUdeviceptr dst, size_t pitch, type value, size_t width, size_t height,        \
                     CUstream stream)                                                               \
     {                                                                                              \
-        SPILL_AROUND(set_op(spill_around_stream(stream, home), dst, width *height * sizeof(type)), \
+        SPILL_AROUND(spill_opcalls_set(spill_around_stream(stream, home), dst,                     \
+                                       width *height * sizeof(type)),                              \
                      SPILL_REAL(symbol)(dst, pitch, value, width, height, stream));                \
     }
 SET_2D_ASYNC(cuMemsetD2D8Async, unsigned char, SPILL_STREAM_L)

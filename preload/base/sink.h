@@ -13,6 +13,7 @@
 
 #include "preload/base/config.h"
 #include "preload/base/cuapi.h"
+#include "preload/base/hostread.h"
 #include "preload/base/trace.h"
 
 enum spill_opkind {
@@ -54,7 +55,7 @@ struct spill_opcall {
 
 /* Copies larger than this carry tensors, not tables of addresses. They are scanned before a plan
  * only, where their source is known to be host memory. */
-#define SPILL_HOST_SOURCE_MAX ((uint64_t)1 << 20)
+#define SPILL_HOST_SOURCE_MAX SPILL_HOSTREAD_MAX
 
 enum spill_handled { SPILL_NOT_OURS, SPILL_HANDLED };
 
