@@ -12,6 +12,16 @@ static CUresult waited(CUresult result, CUstream stream)
     return result;
 }
 
+CUresult cuEventSynchronize(CUevent event)
+{
+    CUresult result = SPILL_REAL(cuEventSynchronize)(event);
+    if (spill_guard_enter()) {
+        spill_guard_sink->ordered(SPILL_ORDERED_SYNCHRONIZE, event, NULL);
+        spill_guard_leave();
+    }
+    return result;
+}
+
 CUresult cuCtxSynchronize(void)
 {
     return waited(SPILL_REAL(cuCtxSynchronize)(), NULL);

@@ -38,6 +38,7 @@ struct build {
     struct named *names;
     struct sited *sites;
     uint32_t first; /* record */
+    uint32_t start; /* of the iteration before */
     CUstream streams[STREAM_MAX];
     uint32_t stream_count;
 };
@@ -230,6 +231,44 @@ static uint32_t stream_number(struct build *b, CUstream stream)
     return n < STREAM_MAX ? n : STREAM_MAX - 1;
 }
 
+/* What record I, an op, waits for; of what is older than an iteration nothing is left to wait for.
+ * OP_OF: the number of each record's op, counted over the two iterations. */
+static enum spill_status add_afters(struct build *b, uint32_t i, const uint32_t *op_of,
+                                    uint32_t op_count)
+{
+    struct spill_iteration *it = b->it;
+    const struct spill_logrec *record = &b->rec->records[i];
+    struct spill_iteration_op *op = &it->ops[op_of[i - b->start] % op_count];
+    if (SPILL_HEAP_GROW(it->afters, it->after_cap, (size_t)it->after_count + record->after_count) !=
+        0)
+        return SPILL_ERR_NOMEM;
+    op->after_first = it->after_count;
+    for (uint32_t a = 0; a < record->after_count; a++) {
+        const struct spill_logafter *after = &b->rec->afters[record->after_first + a];
+        if (after->record >= b->start)
+            it->afters[it->after_count++] = (struct spill_iteration_after){
+                (int32_t)op_of[after->record - b->start] - (int32_t)op_count, after->host};
+    }
+    op->after_count = it->after_count - op->after_first;
+    return SPILL_OK;
+}
+
+static enum spill_status add_order(struct build *b)
+{
+    uint32_t records = b->rec->record_count - b->start, ops = 0;
+    uint32_t *op_of = spill_heap_alloc(((size_t)records + 1) * sizeof(*op_of));
+    enum spill_status status = op_of == NULL ? SPILL_ERR_NOMEM : SPILL_OK;
+    for (uint32_t i = 0; status == SPILL_OK && i < records; i++) {
+        op_of[i] = ops;
+        ops += b->rec->records[b->start + i].kind == SPILL_LOGREC_OP;
+    }
+    for (uint32_t i = b->first; status == SPILL_OK && i < b->rec->record_count; i++)
+        if (b->rec->records[i].kind == SPILL_LOGREC_OP)
+            status = add_afters(b, i, op_of, b->it->trace.op_count);
+    spill_heap_free(op_of, ((size_t)records + 1) * sizeof(*op_of));
+    return status;
+}
+
 static enum spill_status add_op(struct build *b, uint32_t i)
 {
     struct spill_iteration *it = b->it;
@@ -249,7 +288,8 @@ static enum spill_status add_op(struct build *b, uint32_t i)
                                   .access_count = record->touch_count};
     memcpy(op->grid, record->grid, sizeof(op->grid));
     memcpy(op->block, record->block, sizeof(op->block));
-    it->ops[n] = (struct spill_iteration_op){record->function, record->stream, record->bytes};
+    it->ops[n] = (struct spill_iteration_op){
+        .function = record->function, .stream = record->stream, .bytes = record->bytes};
     for (uint32_t t = 0; t < record->touch_count; t++) {
         const struct spill_logtouch *touch = &b->rec->touches[record->touch_first + t];
         uint32_t buffer = buffer_of(b, touch->serial);
@@ -320,8 +360,9 @@ enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill
     memset(it, 0, sizeof(*it));
     if (period != 0)
         b.first = rec->record_count - period;
+    b.start = period == 0 ? 0 : b.first - period;
     it->trace.iterations = period == 0 ? 0 : 2;
-    (void)spill_timers_harvest(rec, period == 0 ? 0 : b.first - period, rec->record_count);
+    (void)spill_timers_harvest(rec, b.start, rec->record_count);
     enum spill_status status = SPILL_OK;
     if (spill_iteration_name(it, "") == SPILL_TRACE_NONE)
         status = SPILL_ERR_NOMEM;
@@ -332,6 +373,8 @@ enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill
     close_ends(&b);
     if (status == SPILL_OK)
         status = add_events(&b);
+    if (status == SPILL_OK && period != 0)
+        status = add_order(&b);
     if (status == SPILL_OK)
         spill_timing_fill(&it->trace, rec, period);
     drop_tables(&b);
@@ -348,6 +391,7 @@ void spill_iteration_free(struct spill_iteration *it)
     spill_heap_free(it->trace.names, it->name_cap);
     spill_heap_free(it->trace.differences, it->difference_cap * sizeof(*it->trace.differences));
     spill_heap_free(it->events, it->event_cap * sizeof(*it->events));
+    spill_heap_free(it->afters, it->after_cap * sizeof(*it->afters));
     spill_heap_free(it->ops, it->match_cap * sizeof(*it->ops));
     spill_heap_free(it->live_slot, it->slot_cap * sizeof(*it->live_slot));
     memset(it, 0, sizeof(*it));

@@ -21,16 +21,26 @@ struct spill_iteration_op {
     CUfunction function;
     CUstream stream;
     uint64_t bytes;
+    uint32_t after_first; /* in afters: what it waits for beyond what precedes it on its stream */
+    uint32_t after_count;
+};
+
+/* An op that another one waits for, by streams and events of the program's own. */
+struct spill_iteration_after {
+    int32_t op; /* less the number of ops for one of the iteration before */
+    bool host;  /* the host waited for it before it launched the other one */
 };
 
 struct spill_iteration {
     struct spill_trace trace;
     struct spill_iteration_event *events;
     struct spill_iteration_op *ops; /* one for each trace op */
+    struct spill_iteration_after *afters;
     uint32_t *live_slot; /* for each trace buffer: its slot if it lives at the border, else
                             SPILL_NO_BUFFER */
-    uint32_t event_count;
-    size_t op_cap, access_cap, buffer_cap, name_cap, event_cap, match_cap, slot_cap, difference_cap;
+    uint32_t event_count, after_count;
+    size_t op_cap, after_cap, access_cap, buffer_cap, name_cap, event_cap, match_cap, slot_cap,
+        difference_cap;
 };
 
 /* Builds IT from the last PERIOD records of REC (0: from all of them, as one open-ended

@@ -16,8 +16,8 @@
 uint64_t spill_recorder_bytes(const struct spill_recorder *rec)
 {
     return rec->record_cap * sizeof(*rec->records) + rec->touch_cap * sizeof(*rec->touches) +
-           rec->timer_cap * sizeof(*rec->timers) + rec->power_cap * sizeof(*rec->powers) +
-           rec->last_seen_cap * sizeof(*rec->last_seen);
+           rec->after_cap * sizeof(*rec->afters) + rec->timer_cap * sizeof(*rec->timers) +
+           rec->power_cap * sizeof(*rec->powers) + rec->last_seen_cap * sizeof(*rec->last_seen);
 }
 
 /* Room for one more record and COUNT more touches, and what goes with a record, within the bound.
@@ -51,6 +51,9 @@ void spill_recorder_reset(struct spill_recorder *rec)
 {
     rec->record_count = 0;
     rec->touch_count = 0;
+    rec->after_count = 0;
+    memset(&rec->host_waits, 0, sizeof(rec->host_waits));
+    spill_streamorder_reset(&rec->order);
     rec->read_timer = SPILL_NO_TIMER;
     rec->next_timer = 0; /* so that pairs are used, and read, in the order of the log */
     for (uint32_t i = 0; i < rec->timer_count; i++)
@@ -67,6 +70,8 @@ void spill_recorder_reset(struct spill_recorder *rec)
 void spill_recorder_end(struct spill_recorder *rec)
 {
     spill_border_reset(rec);
+    spill_streamorder_end(&rec->order);
+    spill_heap_free(rec->afters, rec->after_cap * sizeof(*rec->afters));
     spill_heap_free(rec->records, rec->record_cap * sizeof(*rec->records));
     spill_heap_free(rec->touches, rec->touch_cap * sizeof(*rec->touches));
     spill_heap_free(rec->timers, rec->timer_cap * sizeof(*rec->timers));
@@ -89,6 +94,29 @@ static struct spill_logrec *push(struct spill_recorder *rec, uint32_t touches)
     record->paged = rec->paged - rec->paged_logged;
     rec->paged_logged = rec->paged;
     return record;
+}
+
+void spill_recorder_host_waited(struct spill_recorder *rec, const struct spill_afters *after)
+{
+    spill_streamorder_add(&rec->host_waits, after);
+}
+
+/* What the op that becomes the next record waits for. Without memory that is not known. */
+static void list_afters(struct spill_recorder *rec, struct spill_logrec *record)
+{
+    struct spill_afters lists[2] = {
+        spill_streamorder_op(&rec->order, record->stream, rec->record_count), rec->host_waits};
+    memset(&rec->host_waits, 0, sizeof(rec->host_waits));
+    record->after_first = rec->after_count;
+    if (SPILL_HEAP_GROW(rec->afters, rec->after_cap,
+                        (size_t)rec->after_count + 2 * SPILL_STREAMORDER_AFTER) != 0)
+        return;
+    for (unsigned host = 0; host < 2; host++)
+        for (unsigned i = 0; i < SPILL_STREAMORDER_AFTER; i++)
+            if (lists[host].record[i] != 0)
+                rec->afters[rec->after_count++] =
+                    (struct spill_logafter){lists[host].record[i] - 1, host == 1};
+    record->after_count = rec->after_count - record->after_first;
 }
 
 enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
@@ -115,6 +143,7 @@ enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
     for (unsigned i = 0; i < 3; i++)
         key = spill_mix(key, (uint64_t)op->grid[i] << 32 | op->block[i]);
     record->sum = key;
+    list_afters(rec, record);
     for (uint32_t i = 0; i < touches->count; i++) {
         const struct spill_buf *buf = &map->bufs[touches->list[i].slot];
         key = spill_mix(key, buf->addr);
@@ -141,6 +170,10 @@ void spill_recorder_op_end(struct spill_recorder *rec, const struct spill_opcall
         else
             record->timer = SPILL_NO_TIMER;
     }
+    /* A copy to host memory that is no asynchronous one has come when the call returns. */
+    if (op->kind == SPILL_OPKIND_COPY && !op->host_pending && op->host_source == NULL &&
+        op->range_count == 1)
+        spill_recorder_host_waited(rec, &(struct spill_afters){{rec->record_count}});
     spill_border_push(rec);
 }
 

@@ -13,6 +13,7 @@
 #include "preload/base/sink.h"
 #include "preload/base/status.h"
 #include "profiler/access.h"
+#include "profiler/streamorder.h"
 
 enum spill_log_kind { SPILL_LOGREC_OP, SPILL_LOGREC_ALLOC, SPILL_LOGREC_FREE };
 
@@ -36,6 +37,8 @@ struct spill_logrec {
     uint32_t block[3];
     uint32_t touch_first; /* in touches */
     uint32_t touch_count;
+    uint32_t after_first; /* in afters */
+    uint32_t after_count;
     uint32_t timer;           /* index of its event pair, or SPILL_NO_TIMER once read */
     uint32_t twin;            /* index + 1 of the last record with this key, 0: none */
     int64_t begin_ns, end_ns; /* on the device, from the start of some op before; see timers.h */
@@ -49,6 +52,12 @@ struct spill_logtouch {
     uint64_t serial;
     uint32_t mode;
     uint32_t reserved;
+};
+
+/* An op that another one, or the host before that one was launched, waits for. */
+struct spill_logafter {
+    uint32_t record;
+    bool host;
 };
 
 struct spill_timer {
@@ -74,6 +83,11 @@ struct spill_recorder {
     struct spill_logtouch *touches;
     size_t touch_cap;
     uint32_t touch_count;
+    struct spill_logafter *afters;
+    size_t after_cap;
+    uint32_t after_count;
+    struct spill_streamorder order;
+    struct spill_afters host_waits; /* of the host, since the last op */
     uint64_t live_bytes; /* of managed buffers after the latest record: once the log is full, not
                             what lives now */
     struct spill_timer *timers;
@@ -118,6 +132,8 @@ enum spill_status spill_recorder_op_begin(struct spill_recorder *rec,
                                           const struct spill_opcall *op,
                                           const struct spill_touches *touches);
 void spill_recorder_op_end(struct spill_recorder *rec, const struct spill_opcall *op);
+/* The host waited for AFTER before it went on. */
+void spill_recorder_host_waited(struct spill_recorder *rec, const struct spill_afters *after);
 enum spill_status spill_recorder_alloc(struct spill_recorder *rec, const struct spill_bufmap *map,
                                        uint32_t slot, bool freed);
 

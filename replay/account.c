@@ -25,14 +25,13 @@ uint64_t spill_account_clock(void)
 void spill_account_adopted(struct spill_engine *e)
 {
     const struct spill_script *s = e->plan->perform.script;
-    const struct spill_outcome *outcome = &e->planner->outcome;
     e->account.plan_now = e->plan->stat = e->account.plan_count++;
     *spill_account_plan(&e->account) = (struct spill_planstat){
         .compute_ns = s->plan->compute_ns,
-        .step_ns = s->plan->step_ns,
+        .step_ns = s->predicted.step_ns,
         .bound_ns = s->plan->bound_ns,
-        .wait_in_ns = outcome->stall_in_ns,
-        .wait_memory_ns = outcome->stall_memory_ns,
+        .wait_in_ns = s->predicted.wait_in_ns,
+        .wait_memory_ns = s->predicted.wait_memory_ns,
         .peak_bytes = ((uint64_t)(s->plan->frame_count + e->dev.slab_pages) << e->dev.page_shift) +
                       e->dev.unmanaged_bytes,
         .host_bytes = s->slab_bytes,
@@ -68,7 +67,7 @@ void spill_account_started(const struct spill_engine *e)
         spill_size_format(s->plan->out_bytes, moved, sizeof(moved)), buffers,
         spill_size_format(s->slab_bytes, host, sizeof(host)),
         spill_size_format(e->dev.gpu_budget, budget, sizeof(budget)),
-        format_ms(s->plan->step_ns, step, sizeof(step)),
+        format_ms(s->predicted.step_ns, step, sizeof(step)),
         format_ms(s->plan->compute_ns, ideal, sizeof(ideal)));
 }
 

@@ -225,8 +225,33 @@ void spill_engine_after(struct spill_engine *e, const struct spill_opcall *op, C
     spill_engine_recorded(e);
 }
 
+void spill_engine_ordered(struct spill_engine *e, enum spill_ordered what, CUevent event,
+                          CUstream stream)
+{
+    if (!spill_engine_watching(e))
+        return;
+    struct spill_streamorder *order = &e->rec.order;
+    struct spill_afters after;
+    switch (what) {
+    case SPILL_ORDERED_RECORD:
+        spill_streamorder_record(order, event, stream);
+        break;
+    case SPILL_ORDERED_WAIT:
+        spill_streamorder_wait(order, event, stream);
+        break;
+    case SPILL_ORDERED_SYNCHRONIZE:
+        after = spill_streamorder_of_event(order, event);
+        spill_recorder_host_waited(&e->rec, &after);
+        break;
+    }
+}
+
 void spill_engine_synchronized(struct spill_engine *e, CUstream stream)
 {
+    if (spill_engine_watching(e)) {
+        struct spill_afters after = spill_streamorder_of_stream(&e->rec.order, stream);
+        spill_recorder_host_waited(&e->rec, &after);
+    }
     if (stream == NULL || (stream == e->to_host_stream && !e->to_host_many)) {
         e->to_host_stream = NULL;
         e->to_host_many = false;

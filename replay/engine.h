@@ -86,6 +86,8 @@ bool spill_engine_tensor_map(struct spill_engine *e, const void *map, CUdevicept
 /* E's buffers whose addresses stand in what OP copies to a device, this or another, are pinned. */
 void spill_engine_sources(struct spill_engine *e, const struct spill_opcall *op);
 void spill_engine_synchronized(struct spill_engine *e, CUstream stream);
+void spill_engine_ordered(struct spill_engine *e, enum spill_ordered what, CUevent event,
+                          CUstream stream);
 void spill_engine_stream_end(struct spill_engine *e, CUstream stream);
 /* All of its memory may be reached by DEVICE from now on, by ops that E does not see: it stays. */
 CUresult spill_engine_peer(struct spill_engine *e, CUdevice device);

@@ -87,7 +87,7 @@ enum spill_status spill_perform_place(struct spill_perform *perform, struct spil
         "plan: %u ops, %u moves, %u events, %u waits, %llu bytes of host memory; step %llu ns, "
         "none faster than %llu ns",
         script->op_count, script->move_count, script->event_count, script->wait_count,
-        (unsigned long long)script->slab_bytes, (unsigned long long)script->plan->step_ns,
+        (unsigned long long)script->slab_bytes, (unsigned long long)script->predicted.step_ns,
         (unsigned long long)script->plan->bound_ns);
     return SPILL_OK;
 err_tables:

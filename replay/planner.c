@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "preload/base/log.h"
+#include "solver/check.h"
 #include "solver/fromtrace.h"
 
 #define POLISHED_OPS 2000
@@ -41,8 +42,7 @@ static bool accepted(struct spill_planner *planner, const struct spill_problem *
                      const struct spill_plan *found)
 {
     char complaint[256] = "";
-    planner->status =
-        spill_check_plan(problem, found, &planner->outcome, complaint, sizeof(complaint));
+    planner->status = spill_check_plan(problem, found, NULL, complaint, sizeof(complaint));
     if (planner->status != SPILL_OK)
         spill_log(SPILL_LOG_ERROR, "a plan failed its check and is not used: %s", complaint);
     return planner->status == SPILL_OK;
@@ -126,7 +126,6 @@ enum spill_status spill_planner_start(struct spill_planner *planner, struct spil
     planner->gpu_budget = gpu_budget;
     planner->host_budget = host_budget;
     planner->method = method[0] == '\0' ? NULL : method;
-    memset(&planner->outcome, 0, sizeof(planner->outcome));
     memset(&planner->obstacle, 0, sizeof(planner->obstacle));
     planner->running = true;
     (void)sem_post(&planner->asked);

@@ -11,7 +11,6 @@
 
 #include "profiler/iteration.h"
 #include "replay/script.h"
-#include "solver/check.h"
 #include "solver/solve.h"
 
 struct spill_planner {
@@ -24,8 +23,7 @@ struct spill_planner {
     const char *method; /* NULL: the default */
     /* results, after spill_planner_join returned true */
     enum spill_status status;
-    struct spill_script *script;  /* NULL with SPILL_OK: everything fits, nothing to move */
-    struct spill_outcome outcome; /* of the script's plan, by the referee */
+    struct spill_script *script; /* NULL with SPILL_OK: everything fits, nothing to move */
     struct spill_solve_obstacle obstacle;
 };
 

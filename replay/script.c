@@ -211,6 +211,9 @@ enum spill_status spill_script_build(struct spill_iteration *it,
     status = spill_waits_build(s, problem);
     if (status != SPILL_OK)
         goto err_free;
+    status = spill_steptime_predict(s, problem, &s->predicted);
+    if (status != SPILL_OK)
+        goto err_free;
     memset(it, 0, sizeof(*it));
     *script = s;
     return SPILL_OK;

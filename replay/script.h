@@ -12,6 +12,7 @@
 
 #include "preload/base/status.h"
 #include "profiler/iteration.h"
+#include "replay/steptime.h"
 #include "solver/plan.h"
 #include "solver/problem.h"
 #include "solver/solve.h"
@@ -86,6 +87,7 @@ struct spill_script {
     uint32_t event_count;
     uint32_t border_buffers; /* buffers that live at the border */
     uint64_t slab_bytes;
+    struct spill_steptime predicted;
 };
 
 /* Takes IT and PLAN over. On failure *SCRIPT is NULL, PLAN is freed and IT is left to the caller:

@@ -142,6 +142,13 @@ static void synchronized(CUstream stream)
         spill_engine_synchronized(e, stream);
 }
 
+static void ordered(enum spill_ordered what, CUevent event, CUstream stream)
+{
+    struct spill_engine *e = spill_engines_here();
+    if (e != NULL)
+        spill_engine_ordered(e, what, event, stream);
+}
+
 static void mark(void)
 {
     struct spill_engine *e = spill_engines_here();
@@ -297,6 +304,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
         .capture_changed = capture_changed,
         .capturing = capturing,
         .synchronized = synchronized,
+        .ordered = ordered,
         .mark = mark,
         .find = find,
         .pin = pin,

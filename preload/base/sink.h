@@ -57,6 +57,12 @@ struct spill_opcall {
  * only, where their source is known to be host memory. */
 #define SPILL_HOST_SOURCE_MAX SPILL_HOSTREAD_MAX
 
+enum spill_ordered {
+    SPILL_ORDERED_RECORD,     /* EVENT was recorded on STREAM */
+    SPILL_ORDERED_WAIT,       /* STREAM waits for EVENT */
+    SPILL_ORDERED_SYNCHRONIZE /* the host waited for EVENT */
+};
+
 enum spill_handled { SPILL_NOT_OURS, SPILL_HANDLED };
 
 /* A managed buffer, as questions about addresses need it. */
@@ -87,6 +93,8 @@ struct spill_sink {
     /* The program waited for STREAM, or for the whole device (NULL): what they wrote to host memory
      * is complete. */
     void (*synchronized)(CUstream stream);
+    /* The program put its streams, or itself, in an order; done already. */
+    void (*ordered)(enum spill_ordered what, CUevent event, CUstream stream);
     /* The program says that an iteration ends and the next begins here. */
     void (*mark)(void);
     /* The buffer of a managed address; false when ADDR is not managed. */

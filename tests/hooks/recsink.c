@@ -41,13 +41,18 @@ static unsigned carried(const struct spill_opcall *op)
     return times;
 }
 
+static void note_stream(CUstream stream)
+{
+    recsink_counts.default_stream = stream == CU_STREAM_LEGACY       ? 1
+                                    : stream == CU_STREAM_PER_THREAD ? 2
+                                                                     : 0;
+}
+
 static CUresult on_before(struct spill_opcall *op)
 {
     recsink_counts.kind = op->kind;
     recsink_counts.ranges = op->range_count + op->more_count;
-    recsink_counts.default_stream = op->stream == CU_STREAM_LEGACY       ? 1
-                                    : op->stream == CU_STREAM_PER_THREAD ? 2
-                                                                         : 0;
+    note_stream(op->stream);
     recsink_counts.carried = recsink_counts.sought == 0 ? 0 : carried(op);
     recsink_counts.before++;
     return CUDA_SUCCESS;
@@ -81,6 +86,13 @@ static void on_stream(CUstream stream)
 {
     (void)stream;
     recsink_counts.others++;
+}
+
+static void on_ordered(enum spill_ordered what, CUevent event, CUstream stream)
+{
+    (void)what, (void)event;
+    recsink_counts.ordered++;
+    note_stream(stream);
 }
 
 static bool on_find(CUdeviceptr addr, struct spill_found *found)
@@ -171,6 +183,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
         .capture_changed = on_capture_changed,
         .capturing = on_capturing,
         .synchronized = on_stream,
+        .ordered = on_ordered,
         .find = on_find,
         .pin = on_pin,
         .tensor_map = on_tensor_map,

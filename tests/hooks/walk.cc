@@ -21,7 +21,7 @@ extern "C" {
 #include "tests/hooks/recsink.h"
 }
 
-enum hook_class { LOOKUP, ALLOC, FREE, QUERY, REFUSE, PIN, MAP, COPY, SET, LAUNCH, GRAPH, SYNC, MODULE, CONTEXT, MARK };
+enum hook_class { LOOKUP, ALLOC, FREE, QUERY, REFUSE, PIN, MAP, COPY, SET, LAUNCH, GRAPH, ORDER, SYNC, MODULE, CONTEXT, MARK };
 
 /* The driver's declaration and the row's type must agree, or this does not compile. */
 extern "C" {
@@ -134,7 +134,7 @@ void caller<CUresult(A...)>::run(const char *name, const char *route, void *addr
         std::memset(fake_count, 0, sizeof(unsigned) * (size_t)fake_functions);
         *counts = {};
         fake_result = result;
-        null_stream = result != 0;
+        null_stream = result != 0 || group == ORDER;
         CUresult got = call((CUresult(*)(A...))address, index);
         if ((int)got != result)
             fail("%s by %s: result %d became %d", name, route, result, (int)got);
@@ -152,7 +152,10 @@ void caller<CUresult(A...)>::run(const char *name, const char *route, void *addr
         unsigned captures = std::strstr(name, "BeginCapture") != nullptr ? 2 : std::strstr(name, "EndCapture") != nullptr;
         if (counts->captures != captures)
             fail("%s by %s: %u words of a capture", name, route, counts->captures);
-        if ((op || captures != 0) && null_stream && counts->default_stream != (twin ? 2u : 1u))
+        bool ordered = group == ORDER && result == 0; /* what failed orders nothing */
+        if (group == ORDER && counts->ordered != ordered)
+            fail("%s by %s: an order seen %u times", name, route, counts->ordered);
+        if ((op || ordered || captures != 0) && null_stream && counts->default_stream != (twin ? 2u : 1u))
             fail("%s by %s: not on its default stream", name, route);
         bool by_list = std::strstr(name, "Batch") != nullptr || std::strstr(name, "cuTexObject") != nullptr;
         if (group == PIN && !by_list && counts->pinned == 0)
