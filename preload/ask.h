@@ -4,6 +4,7 @@
 #define SPILL_ASK_H
 
 #include "preload/guard.h"
+#include "preload/pools.h"
 
 /* False: ADDR is not managed, or the caller is to pass through. */
 static inline bool spill_ask_managed(CUdeviceptr addr, struct spill_found *found)
@@ -11,6 +12,8 @@ static inline bool spill_ask_managed(CUdeviceptr addr, struct spill_found *found
     if (!spill_guard_enter())
         return false;
     bool managed = spill_guard_sink->find(addr, found);
+    if (managed)
+        found->pool = spill_pools_of(found->base);
     spill_guard_leave();
     return managed;
 }

@@ -2,6 +2,7 @@
 /* Wrappers of contexts, and of the ends of streams and modules. */
 #include "preload/ask.h"
 #include "preload/base/driver.h"
+#include "preload/pools.h"
 #include "preload/real.h"
 #include "preload/strangers.h"
 
@@ -36,7 +37,9 @@ static bool managed_primary(CUdevice device)
 static void context_end(CUcontext context, bool gone)
 {
     if (spill_guard_enter()) {
-        spill_strangers_forget(spill_guard_sink->context_end(context, gone));
+        CUdevice device = spill_guard_sink->context_end(context, gone);
+        spill_strangers_forget(device);
+        spill_pools_forget(device);
         spill_guard_leave();
     }
 }

@@ -73,7 +73,7 @@ static bool attribute_of(void *data, CUpointer_attribute attribute, CUdeviceptr 
         *(unsigned int *)data = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
         return true;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        *(CUmemoryPool *)data = NULL;
+        *(CUmemoryPool *)data = found->pool;
         return true;
     default: /* HOST_POINTER, P2P_TOKENS */
         return false;

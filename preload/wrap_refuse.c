@@ -29,6 +29,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr addr)
     char size[32];
     if (addr == 0 || !spill_ask_managed(addr, &found))
         return SPILL_REAL(cuIpcGetMemHandle)(handle, addr);
+    if (found.pool != NULL) /* which the driver does not share like this, either */
+        return CUDA_ERROR_INVALID_VALUE;
     spill_log(SPILL_LOG_WARN,
               "cuIpcGetMemHandle: the buffer of %s at 0x%llx is managed and cannot be shared with "
               "another process; keep such buffers with the driver by SPILLWAY_PIN=size:%llu, or by "

@@ -59,9 +59,11 @@ static enum spill_status make_tables(struct spill_device *dev)
 {
     uint32_t limit = (uint32_t)(dev->gpu_budget >> dev->page_shift);
     dev->pages = spill_heap_alloc((size_t)dev->page_total * sizeof(*dev->pages));
+    dev->freed_after = spill_heap_alloc((size_t)dev->page_total * sizeof(*dev->freed_after));
     dev->frames = spill_heap_alloc(((size_t)limit + 1) * sizeof(*dev->frames));
     dev->free_frames = spill_heap_alloc(((size_t)limit + 1) * sizeof(*dev->free_frames));
-    if (dev->pages == NULL || dev->frames == NULL || dev->free_frames == NULL)
+    if (dev->pages == NULL || dev->freed_after == NULL || dev->frames == NULL ||
+        dev->free_frames == NULL)
         return SPILL_ERR_NOMEM;
     for (uint32_t p = 0; p < dev->page_total; p++)
         dev->pages[p].frame = SPILL_NO_FRAME;
@@ -146,9 +148,11 @@ void spill_device_end(struct spill_device *dev)
     spill_bufmap_end(&dev->buffers);
     spill_span_end(&dev->ranges);
     spill_heap_free(dev->pages, (size_t)dev->page_total * sizeof(*dev->pages));
+    spill_heap_free(dev->freed_after, (size_t)dev->page_total * sizeof(*dev->freed_after));
     spill_heap_free(dev->frames, ((size_t)limit + 1) * sizeof(*dev->frames));
     spill_heap_free(dev->free_frames, ((size_t)limit + 1) * sizeof(*dev->free_frames));
     dev->pages = NULL;
+    dev->freed_after = NULL;
     dev->frames = NULL;
     dev->free_frames = NULL;
     dev->page_total = dev->frame_count = dev->free_count = dev->slab_pages = dev->new_pins = 0;

@@ -56,6 +56,7 @@ struct spill_device {
     struct spill_span ranges;
     struct spill_hostpool host;
     struct spill_page *pages;
+    uint64_t *freed_after; /* per page: the mark (freepoints.h) of its last free */
     struct spill_frame *frames;
     uint32_t *free_frames; /* stack */
     uint32_t frame_count;  /* created */

@@ -264,6 +264,7 @@ void spill_engine_stream_end(struct spill_engine *e, CUstream stream)
     if (e->to_host_stream == stream)
         e->to_host_many = true;
     spill_freeorder_end(&e->free_order, stream);
+    spill_freepoints_end(&e->free_points, stream);
 }
 
 CUresult spill_engine_peer(struct spill_engine *e, CUdevice device)

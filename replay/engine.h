@@ -16,6 +16,7 @@
 #include "replay/captures.h"
 #include "replay/device.h"
 #include "replay/freeorder.h"
+#include "replay/freepoints.h"
 #include "replay/pager.h"
 #include "replay/perform.h"
 #include "replay/planner.h"
@@ -72,6 +73,7 @@ struct spill_engine {
     CUstream to_host_stream; /* the program's unfinished copies to host memory; NULL: none */
     bool to_host_many;       /* on several streams */
     struct spill_freeorder free_order;
+    struct spill_freepoints free_points;
     struct spill_account account;
 };
 
@@ -98,9 +100,20 @@ static inline bool spill_engine_watching(const struct spill_engine *e)
     return e->recording && (e->state == SPILL_STATE_OBSERVE || e->state == SPILL_STATE_RESIDENT);
 }
 
+/* The device was waited for. Beside a capture only its ops were, not all that its streams wait for.
+ */
+static inline void spill_engine_drained(struct spill_engine *e)
+{
+    if (!spill_captures_any())
+        spill_freepoints_drained(&e->free_points);
+}
+
 /* memory.c */
-CUresult spill_engine_alloc(struct spill_engine *e, size_t bytes, CUdeviceptr *addr);
-CUresult spill_engine_free(struct spill_engine *e, CUdeviceptr addr);
+/* For use in STREAM from here on, and by what comes after that; NULL: for any use from now on. */
+CUresult spill_engine_alloc(struct spill_engine *e, size_t bytes, CUstream stream,
+                            CUdeviceptr *addr);
+/* Freed at this place of STREAM, which must be of the engine's context; NULL: as cuMemFree does. */
+CUresult spill_engine_free(struct spill_engine *e, CUdeviceptr addr, CUstream stream);
 void spill_engine_unmanaged(struct spill_engine *e, int64_t bytes);
 bool spill_engine_find(const struct spill_engine *e, CUdeviceptr addr, struct spill_found *found);
 

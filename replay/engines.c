@@ -49,6 +49,11 @@ struct spill_engine *spill_engines_at(CUdeviceptr addr)
     return NULL;
 }
 
+static bool is_default(CUstream stream)
+{
+    return stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
 static CUcontext context_of(CUstream stream)
 {
     unsigned slot = (unsigned)((uintptr_t)stream >> 4) % STREAMS;
@@ -74,8 +79,7 @@ struct spill_engine *spill_engines_of(const struct spill_opcall *op)
     if (__builtin_expect(spill_engines_one != NULL, 1))
         return spill_engines_one;
     /* A kernel is refused in another context's stream; a default stream is the current one's. */
-    if (op->kind == SPILL_OPKIND_KERNEL || op->stream == CU_STREAM_LEGACY ||
-        op->stream == CU_STREAM_PER_THREAD)
+    if (op->kind == SPILL_OPKIND_KERNEL || is_default(op->stream))
         return spill_engines_current();
     CUcontext context = context_of(op->stream);
     return context == NULL ? spill_engines_current() : spill_engines_owner(context);
@@ -128,6 +132,49 @@ struct spill_engine *spill_engines_for_alloc(void)
         if (grants[i].owner == context && spill_engine_peer(e, grants[i].device) != CUDA_SUCCESS)
             break;
     return e;
+}
+
+/* The context of STREAM, the current one's for default streams. */
+static CUcontext stream_context(CUstream stream)
+{
+    CUcontext context = NULL;
+    if (!is_default(stream))
+        return context_of(stream);
+    return SPILL_CU(cuCtxGetCurrent) != NULL && SPILL_CU(cuCtxGetCurrent)(&context) == CUDA_SUCCESS
+               ? context
+               : NULL;
+}
+
+bool spill_engines_has_stream(const struct spill_engine *e, CUstream stream)
+{
+    return e == spill_engines_one || stream_context(stream) == e->dev.context;
+}
+
+struct spill_engine *spill_engines_for_stream(CUstream stream)
+{
+    CUcontext context = NULL;
+    if (spill_engines_one != NULL || is_default(stream))
+        return spill_engines_for_alloc();
+    if (!spill_driver_complete() || SPILL_CU(cuCtxGetCurrent)(&context) != CUDA_SUCCESS)
+        return NULL;
+    return context == context_of(stream) ? spill_engines_for_alloc()
+                                         : spill_engines_owner(context_of(stream));
+}
+
+CUdevice spill_engines_device_of(CUstream stream)
+{
+    CUcontext context = NULL;
+    CUdevice device = -1;
+    if (spill_engines_one != NULL)
+        return spill_engines_one->dev.ordinal;
+    const struct spill_engine *e = spill_engines_owner(stream_context(stream));
+    if (e != NULL)
+        return e->dev.ordinal;
+    if (SPILL_CU(cuCtxGetCurrent) == NULL || SPILL_CU(cuCtxGetDevice) == NULL ||
+        SPILL_CU(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == NULL ||
+        context != stream_context(stream) || SPILL_CU(cuCtxGetDevice)(&device) != CUDA_SUCCESS)
+        return -1;
+    return device;
 }
 
 void spill_engines_end(struct spill_engine *e, bool gone)

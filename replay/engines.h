@@ -31,6 +31,12 @@ struct spill_engine *spill_engines_at(CUdeviceptr addr);
 /* The engine that an allocation made now belongs to, which may have to be started; NULL: nobody's.
  */
 struct spill_engine *spill_engines_for_alloc(void);
+/* The same for an allocation in STREAM's order, which comes from STREAM's device. */
+struct spill_engine *spill_engines_for_stream(CUstream stream);
+/* The device of STREAM, -1: an allocation in its order is nobody's. */
+CUdevice spill_engines_device_of(CUstream stream);
+/* Is STREAM of E's context? */
+bool spill_engines_has_stream(const struct spill_engine *e, CUstream stream);
 static inline bool spill_engines_managed(const struct spill_engine *e)
 {
     return e->state != SPILL_STATE_NEW && e->state != SPILL_STATE_OFF;

@@ -58,6 +58,18 @@ CUresult spill_freeorder_op(struct spill_freeorder *o, CUstream stream)
     return result;
 }
 
+CUresult spill_freeorder_after(struct spill_freeorder *o, CUevent event)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (o->count == 0 || any_per_thread(o) || spill_captures_any())
+        return SPILL_CU(cuEventSynchronize)(event);
+    for (uint32_t i = 0; result == CUDA_SUCCESS && i < o->count; i++)
+        result = SPILL_CU(cuStreamWaitEvent)(o->list[i].stream, event, 0);
+    if (o->frees == 0)
+        o->frees = 1; /* a stream that is new then comes after these, as after a free */
+    return result;
+}
+
 void spill_freeorder_end(struct spill_freeorder *o, CUstream stream)
 {
     uint32_t i = find(o, stream);

@@ -31,6 +31,8 @@ static inline void spill_freeorder_free(struct spill_freeorder *o)
 
 /* Before an op of the plan on STREAM. */
 CUresult spill_freeorder_op(struct spill_freeorder *o, CUstream stream);
+/* Every later op of the plan comes after EVENT's record, which may lie in a stream without ops. */
+CUresult spill_freeorder_after(struct spill_freeorder *o, CUevent event);
 /* STREAM goes away; what it was given is waited for here, as later nobody can. */
 void spill_freeorder_end(struct spill_freeorder *o, CUstream stream);
 

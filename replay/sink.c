@@ -85,27 +85,48 @@ static void after(struct spill_opcall *op, CUresult result)
     spill_engines_leave(entered);
 }
 
-static enum spill_handled alloc(CUdeviceptr *addr, size_t bytes, CUresult *result)
+static enum spill_handled alloc(CUdeviceptr *addr, size_t bytes, CUstream stream, CUresult *result)
 {
     if (bytes == 0 || spill_stack_held())
         return SPILL_NOT_OURS;
     struct spill_entered entered = spill_engines_enter(NULL);
-    struct spill_engine *e = spill_engines_for_alloc();
-    if (e != NULL)
-        *result = spill_engine_alloc(e, bytes, addr);
+    struct spill_engine *e =
+        stream == NULL ? spill_engines_for_alloc() : spill_engines_for_stream(stream);
+    if (e != NULL) {
+        struct spill_entered home = spill_engines_enter(e);
+        *result = spill_engine_alloc(e, bytes, stream, addr);
+        spill_engines_leave(home);
+    }
     spill_engines_leave(entered);
     return e != NULL ? SPILL_HANDLED : SPILL_NOT_OURS;
 }
 
-static enum spill_handled release(CUdeviceptr addr, CUresult *result)
+static enum spill_handled release(CUdeviceptr addr, CUstream stream, CUresult *result)
 {
     struct spill_engine *e = spill_engines_at(addr);
     if (e == NULL)
         return SPILL_NOT_OURS;
-    struct spill_entered entered = spill_engines_enter(e);
-    *result = spill_engine_free(e, addr);
+    if (stream != NULL && spill_captures_hold(stream))
+        return SPILL_NOT_OURS;
+    /* No event of ours can be recorded in another device's stream: what is in it is waited for, and
+     * then the memory is free for E's own streams as after any other free. */
+    struct spill_entered entered = spill_engines_enter(NULL);
+    bool foreign = stream != NULL && !spill_engines_has_stream(e, stream);
+    *result = foreign ? SPILL_CU(cuStreamSynchronize)(stream) : CUDA_SUCCESS;
+    spill_engines_leave(entered);
+    if (*result != CUDA_SUCCESS)
+        return SPILL_HANDLED;
+    entered = spill_engines_enter(e);
+    *result = spill_engine_free(e, addr, foreign ? NULL : stream);
     spill_engines_leave(entered);
     return SPILL_HANDLED;
+}
+
+static CUdevice device_of(CUstream stream)
+{
+    return !spill_driver_complete() || spill_captures_hold(stream)
+               ? -1
+               : spill_engines_device_of(stream);
 }
 
 static void unmanaged(CUdevice device, int64_t bytes)
@@ -248,6 +269,13 @@ static CUresult peer(CUcontext owner)
     return spill_engines_peer(owner, device);
 }
 
+static CUresult admit(CUdevice owner, CUdevice device)
+{
+    if (owner < 0 || owner >= SPILL_ENGINES || !spill_engines_managed(&spill_engines[owner]))
+        return CUDA_SUCCESS;
+    return spill_engines_peer(spill_engines[owner].dev.context, device);
+}
+
 static void finish(bool cuda_used)
 {
     if (*calls == 0 && cuda_used) {
@@ -297,6 +325,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
     static const struct spill_sink sink = {
         .alloc = alloc,
         .free = release,
+        .device_of = device_of,
         .unmanaged = unmanaged,
         .before = before,
         .after = after,
@@ -317,6 +346,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
         .context_made = spill_engines_more,
         .context_end = context_end,
         .peer = peer,
+        .admit = admit,
         .finish = finish,
         .report = report,
         .child = in_child,

@@ -56,10 +56,13 @@ static CUresult add_slab(struct spill_slabs *slabs, struct spill_device *dev, ui
     struct spill_slab slab = {.page = spill_span_take(&dev->ranges, 1)};
     slab.run = spill_heap_alloc(units * sizeof(*slab.run));
     slab.asked = spill_heap_alloc(units * sizeof(*slab.asked));
+    slab.after = spill_heap_alloc(units * sizeof(*slab.after));
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-    if (slab.page == SPILL_NO_PAGE || slab.run == NULL || slab.asked == NULL)
+    if (slab.page == SPILL_NO_PAGE || slab.run == NULL || slab.asked == NULL || slab.after == NULL)
         goto err_tables;
-    /* The page may still be mapped from a freed buffer. */
+    /* The page may still be mapped from a freed buffer, and that one be in use. */
+    for (uint32_t u = 0; u < units; u++)
+        slab.after[u] = dev->freed_after[slab.page];
     result = CUDA_SUCCESS;
     if (dev->pages[slab.page].frame == SPILL_NO_FRAME) {
         result = spill_pager_claim(dev, 1, &frame);
@@ -87,13 +90,14 @@ static CUresult add_slab(struct spill_slabs *slabs, struct spill_device *dev, ui
 err_tables:
     spill_heap_free(slab.run, units * sizeof(*slab.run));
     spill_heap_free(slab.asked, units * sizeof(*slab.asked));
+    spill_heap_free(slab.after, units * sizeof(*slab.after));
     if (slab.page != SPILL_NO_PAGE)
         (void)spill_span_give(&dev->ranges, slab.page, 1);
     return result;
 }
 
 CUresult spill_slab_alloc(struct spill_slabs *slabs, struct spill_device *dev, uint64_t bytes,
-                          CUdeviceptr *addr)
+                          CUdeviceptr *addr, struct spill_freemarks *marks)
 {
     uint32_t want = units_of(bytes), total = page_units(dev), unit = NO_UNIT, i;
     if (want > total)
@@ -109,6 +113,8 @@ CUresult spill_slab_alloc(struct spill_slabs *slabs, struct spill_device *dev, u
             return result;
         unit = 0;
     }
+    for (uint32_t u = unit; u < unit + want; u++)
+        spill_freepoints_gather(marks, slabs->list[i].after[u]);
     slabs->list[i].run[unit] = (uint16_t)want;
     slabs->list[i].asked[unit] = bytes;
     slabs->list[i].used += want;
@@ -127,17 +133,33 @@ static struct spill_slab *slab_of(const struct spill_slabs *slabs, const struct 
     return NULL;
 }
 
-bool spill_slab_free(struct spill_slabs *slabs, const struct spill_device *dev, CUdeviceptr addr)
+/* The unit at which the allocation at ADDR starts, NO_UNIT: none does. */
+static uint32_t unit_of(const struct spill_slab *slab, const struct spill_device *dev,
+                        CUdeviceptr addr)
 {
-    struct spill_slab *slab = slab_of(slabs, dev, addr);
     uint64_t offset = (addr - dev->span_base) & (dev->page_bytes - 1);
     uint32_t unit = (uint32_t)(offset / SPILL_SLAB_UNIT);
-    if (slab == NULL || offset % SPILL_SLAB_UNIT != 0 || unit >= page_units(dev) ||
-        slab->run[unit] == 0)
-        return false;
+    return slab == NULL || offset % SPILL_SLAB_UNIT != 0 || unit >= page_units(dev) ||
+                   slab->run[unit] == 0
+               ? NO_UNIT
+               : unit;
+}
+
+bool spill_slab_holds(const struct spill_slabs *slabs, const struct spill_device *dev,
+                      CUdeviceptr addr)
+{
+    return unit_of(slab_of(slabs, dev, addr), dev, addr) != NO_UNIT;
+}
+
+void spill_slab_free(struct spill_slabs *slabs, const struct spill_device *dev, CUdeviceptr addr,
+                     spill_freemark mark)
+{
+    struct spill_slab *slab = slab_of(slabs, dev, addr);
+    uint32_t unit = unit_of(slab, dev, addr);
+    for (uint32_t u = unit; u < unit + slab->run[unit]; u++)
+        slab->after[u] = mark;
     slab->used -= slab->run[unit];
     slab->run[unit] = 0;
-    return true;
 }
 
 bool spill_slab_find(const struct spill_slabs *slabs, const struct spill_device *dev,
@@ -163,6 +185,7 @@ void spill_slab_end(struct spill_slabs *slabs, const struct spill_device *dev)
     for (uint32_t i = 0; i < slabs->count; i++) {
         spill_heap_free(slabs->list[i].run, units * sizeof(*slabs->list[i].run));
         spill_heap_free(slabs->list[i].asked, units * sizeof(*slabs->list[i].asked));
+        spill_heap_free(slabs->list[i].after, units * sizeof(*slabs->list[i].after));
     }
     spill_heap_free(slabs->list, slabs->cap * sizeof(*slabs->list));
     memset(slabs, 0, sizeof(*slabs));

@@ -133,6 +133,7 @@ bool spill_engine_take_up(struct spill_engine *e, struct spill_planned *plan, ui
                        spill_driver_error(result));
         return false;
     }
+    spill_engine_drained(e);
     e->plan = plan;
     plan->used = ++e->uses;
     number_buffers(e);
@@ -163,6 +164,7 @@ static bool leave(struct spill_engine *e)
         spill_engine_break(e, result);
         return false;
     }
+    spill_engine_drained(e);
     e->state = SPILL_STATE_OBSERVE;
     e->cursor = e->ops_done = e->frees_left = 0;
     spill_planset_restart(e);

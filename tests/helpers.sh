@@ -54,3 +54,19 @@ same() {
         diff ample.out "$2" | head -n 4
     fi
 }
+
+# The calls of one step, "NAME COUNT" a line.
+one_step() { # REPORT OF N STEPS, OF N + 1
+    jq -nr --slurpfile a "$1" --slurpfile b "$2" '$b[0].calls | to_entries[] |
+        "\(.key) \(.value - ($a[0].calls[.key] // 0))"' | awk '$2 != 0' | sort
+}
+
+# nothing_more ALONE OURS NAMES: beyond what a step calls alone, under us it calls nothing but cuNAMES; a stream
+# is waited for only right before a copy of the program's own that blocks.
+nothing_more() {
+    join -a 1 -a 2 -e 0 -o 0,1.2,2.2 "$1" "$2" | awk '{ printf "# %-24s %4d alone, %4d\n", $1, $2, $3 }'
+    blocking=$(awk '$1 ~ /^cuMemcpy(DtoH|HtoD)_v2$/ { n += $2 } END { print n + 0 }' "$1")
+    join -a 1 -a 2 -e 0 -o 0,1.2,2.2 "$1" "$2" | awk -v blocking="$blocking" -v names="^cu($3)\$" '
+        $1 == "cuStreamSynchronize" { $3 -= blocking }
+        $3 > $2 && $1 !~ names { print "not ok a step calls " $1; bad = 1 } END { exit bad }' || failed=1
+}

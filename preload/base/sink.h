@@ -72,13 +72,18 @@ struct spill_found {
     uint64_t serial; /* of this allocation, never given again; 0: its memory never moves */
     CUcontext context;
     CUdevice device;
+    CUmemoryPool pool; /* NULL: of none. The sink knows no pools: ask.h fills it in */
 };
 
 struct spill_sink {
     /* cuMemAlloc: SPILL_HANDLED with *RESULT (and *ADDR) set, or SPILL_NOT_OURS: make the real
-     * call. */
-    enum spill_handled (*alloc)(CUdeviceptr *addr, size_t bytes, CUresult *result);
-    enum spill_handled (*free)(CUdeviceptr addr, CUresult *result);
+     * call. With a STREAM (never NULL for a default stream), in its order: cuMemAllocAsync; a free
+     * in a stream that is captured, or that is none, is not ours. */
+    enum spill_handled (*alloc)(CUdeviceptr *addr, size_t bytes, CUstream stream, CUresult *result);
+    enum spill_handled (*free)(CUdeviceptr addr, CUstream stream, CUresult *result);
+    /* The device of STREAM, if memory for it might be managed; -1: it would not be, as what is put
+     * into STREAM does not run now (or STREAM is none). */
+    CUdevice (*device_of)(CUstream stream);
     /* An allocation of DEVICE that stays unmanaged was made (bytes > 0) or given back (< 0). */
     void (*unmanaged)(CUdevice device, int64_t bytes);
     /* Around every op. before's result other than CUDA_SUCCESS is given to the program and the real
@@ -123,6 +128,8 @@ struct spill_sink {
     /* The current context asks for access to all memory of OWNER. A result other than CUDA_SUCCESS
      * is given to the program, and the real call is not made. */
     CUresult (*peer)(CUcontext owner);
+    /* The program gives DEVICE access to managed memory of OWNER. The same of the result. */
+    CUresult (*admit)(CUdevice owner, CUdevice device);
     /* Process exit: last line, files. No driver call is possible any more. */
     void (*finish)(bool cuda_used);
     /* The user asks how it goes: the last line and the statistics as of now. */

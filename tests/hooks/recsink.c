@@ -9,18 +9,26 @@
 
 struct recsink_counts recsink_counts;
 
-static enum spill_handled on_alloc(CUdeviceptr *addr, size_t bytes, CUresult *result)
+static enum spill_handled on_alloc(CUdeviceptr *addr, size_t bytes, CUstream stream,
+                                   CUresult *result)
 {
-    (void)addr, (void)bytes, (void)result;
+    (void)addr, (void)bytes, (void)stream, (void)result;
     recsink_counts.others++;
     return SPILL_NOT_OURS;
 }
 
-static enum spill_handled on_free(CUdeviceptr addr, CUresult *result)
+static enum spill_handled on_free(CUdeviceptr addr, CUstream stream, CUresult *result)
 {
-    (void)addr, (void)result;
+    (void)addr, (void)stream, (void)result;
     recsink_counts.others++;
     return SPILL_NOT_OURS;
+}
+
+static CUdevice on_device_of(CUstream stream)
+{
+    (void)stream;
+    recsink_counts.others++;
+    return -1;
 }
 
 static void on_unmanaged(CUdevice device, int64_t bytes)
@@ -161,6 +169,13 @@ static CUresult on_peer(CUcontext owner)
     return CUDA_SUCCESS;
 }
 
+static CUresult on_admit(CUdevice owner, CUdevice device)
+{
+    (void)owner, (void)device;
+    recsink_counts.others++;
+    return CUDA_SUCCESS;
+}
+
 static void on_finish(bool cuda_used)
 {
     (void)cuda_used;
@@ -176,6 +191,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
     static const struct spill_sink sink = {
         .alloc = on_alloc,
         .free = on_free,
+        .device_of = on_device_of,
         .unmanaged = on_unmanaged,
         .before = on_before,
         .after = on_after,
@@ -195,6 +211,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
         .context_made = on_context_made,
         .context_end = on_context_end,
         .peer = on_peer,
+        .admit = on_admit,
         .finish = on_finish,
         .child = on_child,
     };

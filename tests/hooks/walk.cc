@@ -21,7 +21,7 @@ extern "C" {
 #include "tests/hooks/recsink.h"
 }
 
-enum hook_class { LOOKUP, ALLOC, FREE, QUERY, REFUSE, PIN, MAP, COPY, SET, LAUNCH, GRAPH, ORDER, SYNC, MODULE, CONTEXT, MARK };
+enum hook_class { LOOKUP, ALLOC, FREE, POOL, QUERY, REFUSE, PIN, MAP, COPY, SET, LAUNCH, GRAPH, ORDER, SYNC, MODULE, CONTEXT, MARK };
 
 /* The driver's declaration and the row's type must agree, or this does not compile. */
 extern "C" {
@@ -111,7 +111,8 @@ template <class... A> struct caller<CUresult(A...)> {
 static bool helper(const char *name)
 {
     return std::strcmp(name, "cuStreamSynchronize") == 0 || std::strcmp(name, "cuPointerGetAttribute") == 0 ||
-           std::strcmp(name, "cuDevicePrimaryCtxGetState") == 0 || std::strcmp(name, "cuCtxGetDevice") == 0;
+           std::strcmp(name, "cuDevicePrimaryCtxGetState") == 0 || std::strcmp(name, "cuCtxGetDevice") == 0 ||
+           std::strcmp(name, "cuDeviceGetCount") == 0 || std::strcmp(name, "cuStreamIsCapturing") == 0;
 }
 
 static unsigned calls_besides(int function)

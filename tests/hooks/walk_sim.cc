@@ -15,7 +15,7 @@ extern "C" {
 #include "tests/hooks/recsink.h"
 }
 
-enum hook_class { LOOKUP, ALLOC, FREE, QUERY, REFUSE, PIN, MAP, COPY, SET, LAUNCH, GRAPH, ORDER, SYNC, MODULE, CONTEXT, MARK };
+enum hook_class { LOOKUP, ALLOC, FREE, POOL, QUERY, REFUSE, PIN, MAP, COPY, SET, LAUNCH, GRAPH, ORDER, SYNC, MODULE, CONTEXT, MARK };
 
 static recsink_counts *counts; /* NULL: alone */
 static void *library_base, *driver;

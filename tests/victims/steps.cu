@@ -19,6 +19,9 @@
  * it
  *   --handle    and handles it
  *   --build N   from step N on a kernel writes the pointer table anew in every step
+ *   --async     activations in stream order, by cudaMallocAsync and cudaFreeAsync; with --streams
+ * both streams take and free scratch memory beside each other, which only the pool's order keeps
+ * apart
  *   --young N   from step N on it is uploaded in every step, and points to activations, which every
  * step allocates anew */
 #include <cuda_profiler_api.h>
@@ -32,14 +35,15 @@
 enum {
     LAYERS_MAX = 32,
     THREADS = 64,
-    SPARSE = 61 /* every 61st element: all pages of a buffer, at a cost that tests can pay */
+    SMALL = 4096, /* elements that take less than a page */
+    SPARSE = 61   /* every 61st element: all pages of a buffer, at a cost that tests can pay */
 };
 
 static int steps = 12, layers = 8, mib = 2;
 static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every, build_at,
     ask_at, young_at;
 static int by_profiler, by_nvtx, rarely = 1;
-static int two_streams, two_threads, mark, handle;
+static int two_streams, two_threads, mark, handle, in_order;
 static volatile sig_atomic_t handled;
 
 extern "C" void spillway_iteration(void) __attribute__((weak));
@@ -124,13 +128,39 @@ struct net {
     cudaEvent_t main_done, side_done;
 };
 
+static float *take(int count, cudaStream_t stream)
+{
+    float *x = NULL;
+    CHECK(in_order ? cudaMallocAsync((void **)&x, sizeof(float) * count, stream)
+                   : cudaMalloc((void **)&x, sizeof(float) * count));
+    return x;
+}
+
+static void give(float *x, cudaStream_t stream)
+{
+    CHECK(in_order ? cudaFreeAsync(x, stream) : cudaFree(x));
+}
+
+/* Changes X by way of COUNT elements of memory that is filled before STREAM waits for anything. */
+static void through_scratch(struct net *net, float *x, int count, cudaStream_t stream)
+{
+    float *scratch = take(count, stream);
+    fill<<<2, THREADS, 0, stream>>>(scratch, count, 0.25f);
+    CHECK(cudaGetLastError());
+    if (stream == net->side)
+        CHECK(cudaStreamWaitEvent(stream, net->main_done, 0));
+    update<<<2, THREADS, 0, stream>>>(x, scratch, count);
+    CHECK(cudaGetLastError());
+    give(scratch, stream);
+}
+
 static void run_forward(struct net *net)
 {
-    CHECK(cudaMalloc((void **)&net->a[0], sizeof(float) * net->count));
+    net->a[0] = take(net->count, 0);
     fill<<<2, THREADS>>>(net->a[0], net->count, 0.01f * (float)net->step);
     CHECK(cudaGetLastError());
     for (int l = 0; l < layers; l++) {
-        CHECK(cudaMalloc((void **)&net->a[l + 1], sizeof(float) * net->count));
+        net->a[l + 1] = take(net->count, 0);
         forward<<<2, THREADS>>>(net->a[l], net->w[l], net->a[l + 1], net->count);
         CHECK(cudaGetLastError());
     }
@@ -140,25 +170,29 @@ static void free_activations(struct net *net)
 {
     for (int l = 0; l <= layers; l++) {
         if (net->a[l] != NULL)
-            CHECK(cudaFree(net->a[l]));
+            give(net->a[l], 0);
         net->a[l] = NULL;
     }
 }
 
 static void run_backward(struct net *net)
 {
-    float *g = NULL;
-    CHECK(cudaMalloc((void **)&g, sizeof(float) * net->count));
+    float *g = take(net->count, 0);
     fill<<<2, THREADS>>>(g, net->count, 0.5f);
     CHECK(cudaGetLastError());
     for (int l = layers - 1; l >= 0; l--) {
         backward<<<2, THREADS>>>(net->a[l + 1], g, net->w[l], net->count);
         CHECK(cudaGetLastError());
-        CHECK(cudaFree(net->a[l + 1]));
+        give(net->a[l + 1], 0);
         net->a[l + 1] = NULL;
         if (net->no_update)
             continue;
-        if (two_streams) {
+        if (two_streams && in_order) {
+            CHECK(cudaEventRecord(net->main_done, 0));
+            through_scratch(net, net->w[l], net->count, net->side);
+            through_scratch(net, g, SMALL, 0);
+            through_scratch(net, net->m[l], SMALL, net->side);
+        } else if (two_streams) {
             CHECK(cudaEventRecord(net->main_done, 0));
             CHECK(cudaStreamWaitEvent(net->side, net->main_done, 0));
             update<<<2, THREADS, 0, net->side>>>(net->w[l], net->m[l], net->n);
@@ -169,8 +203,12 @@ static void run_backward(struct net *net)
         }
         CHECK(cudaGetLastError());
     }
-    CHECK(cudaFree(g));
+    give(g, 0);
     free_activations(net);
+    if (two_streams && in_order) {
+        CHECK(cudaEventRecord(net->side_done, net->side));
+        CHECK(cudaStreamWaitEvent(0, net->side_done, 0));
+    }
 }
 
 static void *backward_thread(void *net)
@@ -290,7 +328,7 @@ static void parse(int argc, char **argv)
         {"--log", &log_every, 0},       {"--build", &build_at, 0},       {"--young", &young_at, 0},
         {"--mark", &mark, 1},           {"--profiler", &by_profiler, 1}, {"--nvtx", &by_nvtx, 1},
         {"--rarely", &rarely, 0},       {"--ask", &ask_at, 0},           {"--handle", &handle, 1},
-        {"--streams", &two_streams, 1}, {"--threads", &two_threads, 1},
+        {"--streams", &two_streams, 1}, {"--threads", &two_threads, 1},  {"--async", &in_order, 1},
     };
     victim_parse(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (layers < 1 || layers > LAYERS_MAX || mib < 1 || steps < 1)
