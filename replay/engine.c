@@ -84,11 +84,44 @@ static void pin_touched(struct spill_engine *e, const struct spill_opcall *op)
         (void)spill_engine_pin(e, e->touches.list[i].slot, SPILL_TRACE_PIN_USER);
 }
 
+/* Whose STREAM is, if its handle does not tell. */
+static uint64_t owner_of(CUstream stream)
+{
+    return stream == CU_STREAM_PER_THREAD ? spill_threadorder_number() : 0;
+}
+
+static bool is_to_host(const struct spill_engine *e, CUstream stream)
+{
+    return e->to_host_stream == stream && e->to_host_thread == owner_of(stream);
+}
+
 static void note_to_host(struct spill_engine *e, CUstream stream)
 {
-    if (e->to_host_stream != NULL && e->to_host_stream != stream)
+    if (e->to_host_stream != NULL && !is_to_host(e, stream))
         e->to_host_many = true;
     e->to_host_stream = stream;
+    e->to_host_thread = owner_of(stream);
+}
+
+static void forget_to_host(struct spill_engine *e)
+{
+    e->to_host_stream = NULL;
+    e->to_host_many = false;
+}
+
+CUresult spill_engine_wait_for_host(struct spill_engine *e, bool everything)
+{
+    CUresult result = CUDA_SUCCESS;
+    everything = everything || e->to_host_many ||
+                 (e->to_host_stream != NULL && !is_to_host(e, e->to_host_stream));
+    if (everything)
+        result = spill_device_drain(&e->dev);
+    else if (e->to_host_stream != NULL)
+        result = SPILL_CU(cuStreamSynchronize)(e->to_host_stream);
+    if (everything && result == CUDA_SUCCESS)
+        spill_engine_drained(e);
+    forget_to_host(e);
+    return result;
 }
 
 void spill_engine_sources(struct spill_engine *e, const struct spill_opcall *op)
@@ -186,7 +219,9 @@ static void planned_after(struct spill_engine *e, const struct spill_opcall *op,
     }
     CUresult ours;
     if (e->state == SPILL_STATE_REPLAY) {
-        ours = spill_perform_replay_after(&e->plan->perform, &e->dev, k);
+        ours = spill_freeorder_done(&e->free_order, op->stream);
+        if (ours == CUDA_SUCCESS)
+            ours = spill_perform_replay_after(&e->plan->perform, &e->dev, k);
     } else {
         uint64_t start = spill_account_clock();
         ours = spill_perform_guard_after(&e->plan->perform, &e->dev, k);
@@ -252,10 +287,8 @@ void spill_engine_synchronized(struct spill_engine *e, CUstream stream)
         struct spill_afters after = spill_streamorder_of_stream(&e->rec.order, stream);
         spill_recorder_host_waited(&e->rec, &after);
     }
-    if (stream == NULL || (stream == e->to_host_stream && !e->to_host_many)) {
-        e->to_host_stream = NULL;
-        e->to_host_many = false;
-    }
+    if (stream == NULL || (is_to_host(e, stream) && !e->to_host_many))
+        forget_to_host(e);
 }
 
 /* A stream that goes away cannot be waited for any more; the device can. */

@@ -70,7 +70,9 @@ struct spill_engine {
     bool booted;                /* at least once */
     bool numbered; /* another device was managed before: this one is told apart in what is said */
     CUresult broken;
-    CUstream to_host_stream; /* the program's unfinished copies to host memory; NULL: none */
+    /* The program's unfinished work that it can see in host memory: */
+    CUstream to_host_stream; /* NULL: none */
+    uint64_t to_host_thread; /* whose stream that is, if it is a per-thread one */
     bool to_host_many;       /* on several streams */
     struct spill_freeorder free_order;
     struct spill_freepoints free_points;
@@ -90,6 +92,9 @@ void spill_engine_sources(struct spill_engine *e, const struct spill_opcall *op)
 void spill_engine_synchronized(struct spill_engine *e, CUstream stream);
 void spill_engine_ordered(struct spill_engine *e, enum spill_ordered what, CUevent event,
                           CUstream stream);
+/* Waits for what the program can see in host memory, and no more if that can be told apart, or for
+ * EVERYTHING. */
+CUresult spill_engine_wait_for_host(struct spill_engine *e, bool everything);
 void spill_engine_stream_end(struct spill_engine *e, CUstream stream);
 /* All of its memory may be reached by DEVICE from now on, by ops that E does not see: it stays. */
 CUresult spill_engine_peer(struct spill_engine *e, CUdevice device);

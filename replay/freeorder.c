@@ -13,36 +13,35 @@ static uint32_t find(const struct spill_freeorder *o, CUstream stream)
     return NO_STREAM;
 }
 
-/* The handle means another stream in each thread, so this thread cannot record on all of them. */
-static bool any_per_thread(const struct spill_freeorder *o)
+static CUresult follow_one(struct spill_freeorder *o, CUstream to, CUstream from)
 {
-    return find(o, CU_STREAM_PER_THREAD) != NO_STREAM;
+    if (from == CU_STREAM_PER_THREAD && !spill_threadorder_mine(&o->threads))
+        return spill_threadorder_follow(&o->threads, to);
+    if (o->event == NULL &&
+        SPILL_CU(cuEventCreate)(&o->event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+        return spill_captures_drain();
+    CUresult result = SPILL_CU(cuEventRecord)(o->event, from);
+    return result == CUDA_SUCCESS ? SPILL_CU(cuStreamWaitEvent)(to, o->event, 0) : result;
 }
 
 static CUresult follow(struct spill_freeorder *o, uint32_t to)
 {
-    for (uint32_t i = 0; i < o->count; i++) {
-        if (i == to || o->list[i].last <= o->list[to].seen)
-            continue;
-        if (any_per_thread(o) || spill_captures_any() ||
-            (o->event == NULL &&
-             SPILL_CU(cuEventCreate)(&o->event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS))
-            return spill_captures_drain();
-        CUresult result = SPILL_CU(cuEventRecord)(o->event, o->list[i].stream);
-        if (result == CUDA_SUCCESS)
-            result = SPILL_CU(cuStreamWaitEvent)(o->list[to].stream, o->event, 0);
-        if (result != CUDA_SUCCESS)
-            return result;
-    }
-    return CUDA_SUCCESS;
+    CUresult result = CUDA_SUCCESS;
+    if (spill_captures_any())
+        return spill_captures_drain();
+    for (uint32_t i = 0; result == CUDA_SUCCESS && i < o->count; i++)
+        if (i != to && o->list[i].last > o->list[to].seen)
+            result = follow_one(o, o->list[to].stream, o->list[i].stream);
+    return result;
 }
 
 CUresult spill_freeorder_op(struct spill_freeorder *o, CUstream stream)
 {
-    CUresult result = CUDA_SUCCESS;
+    CUresult result = spill_threadorder_before(&o->threads, stream);
     uint32_t i = find(o, stream);
     if (i == NO_STREAM && o->count == SPILL_FREEORDER_STREAMS) {
-        result = spill_captures_drain(); /* then there is nothing left to keep in mind */
+        if (result == CUDA_SUCCESS)
+            result = spill_captures_drain(); /* then there is nothing left to keep in mind */
         o->count = 0;
     }
     if (i == NO_STREAM) {
@@ -61,7 +60,8 @@ CUresult spill_freeorder_op(struct spill_freeorder *o, CUstream stream)
 CUresult spill_freeorder_after(struct spill_freeorder *o, CUevent event)
 {
     CUresult result = CUDA_SUCCESS;
-    if (o->count == 0 || any_per_thread(o) || spill_captures_any())
+    /* Another thread's stream of that handle would not come after this thread's wait. */
+    if (o->count == 0 || find(o, CU_STREAM_PER_THREAD) != NO_STREAM || spill_captures_any())
         return SPILL_CU(cuEventSynchronize)(event);
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < o->count; i++)
         result = SPILL_CU(cuStreamWaitEvent)(o->list[i].stream, event, 0);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "preload/base/driver.h"
+#include "replay/threadorder.h"
 
 #define SPILL_FREEORDER_STREAMS 16
 
@@ -22,6 +22,7 @@ struct spill_freeorder {
     uint32_t count;
     uint64_t ops, frees;
     CUevent event; /* one does: a wait holds on to the record that it found */
+    struct spill_threadorder threads;
 };
 
 static inline void spill_freeorder_free(struct spill_freeorder *o)
@@ -29,10 +30,14 @@ static inline void spill_freeorder_free(struct spill_freeorder *o)
     o->frees++;
 }
 
-/* Before an op of the plan on STREAM. */
+/* Before and after an op of the plan on STREAM. */
 CUresult spill_freeorder_op(struct spill_freeorder *o, CUstream stream);
 /* Every later op of the plan comes after EVENT's record, which may lie in a stream without ops. */
 CUresult spill_freeorder_after(struct spill_freeorder *o, CUevent event);
+static inline CUresult spill_freeorder_done(struct spill_freeorder *o, CUstream stream)
+{
+    return spill_threadorder_after(&o->threads, stream);
+}
 /* STREAM goes away; what it was given is waited for here, as later nobody can. */
 void spill_freeorder_end(struct spill_freeorder *o, CUstream stream);
 

@@ -162,18 +162,10 @@ CUresult spill_engine_alloc(struct spill_engine *e, size_t bytes, CUstream strea
  * still writes. */
 static CUresult wait_as_free_does(struct spill_engine *e, uint32_t slot)
 {
-    bool everything = e->state != SPILL_STATE_REPLAY || e->to_host_many || spill_captures_any();
-    CUresult result = CUDA_SUCCESS;
+    bool everything = e->state != SPILL_STATE_REPLAY || spill_captures_any();
     if (e->state == SPILL_STATE_REPLAY)
         spill_freeorder_free(&e->free_order);
-    if (everything)
-        result = spill_device_drain(&e->dev);
-    else if (e->to_host_stream != NULL)
-        result = SPILL_CU(cuStreamSynchronize)(e->to_host_stream);
-    if (everything && result == CUDA_SUCCESS)
-        spill_engine_drained(e);
-    e->to_host_stream = NULL;
-    e->to_host_many = false;
+    CUresult result = spill_engine_wait_for_host(e, everything);
     /* Other devices may still be at work on it, which this one's order says nothing of. */
     if (result == CUDA_SUCCESS && slot != SPILL_NO_BUFFER &&
         e->dev.buffers.bufs[slot].pin == SPILL_TRACE_PIN_EXPORTED)
