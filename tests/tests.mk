@@ -32,6 +32,10 @@ $(filter $(O)/tests/victims/%,$(cu_bin)): tests/victims/victim.h
 
 # Programs that call the driver themselves.
 $(O)/tests/victims/multi_device: SIMCC_DRIVER = -isystem$(CUDA_INCLUDE) -lcuda
+# A stream of 0 is the thread's own.
+$(O)/tests/victims/tangle_own: SIMCC_DRIVER = -default-stream per-thread
+$(O)/tests/victims/tangle_own: tests/victims/tangle.cu
+$(O)/tests/victims/tangle $(O)/tests/victims/tangle_own: tests/victims/tangle.h
 
 -include $(patsubst %.c,$(O)/obj/%.d,$(unit_src))
 
