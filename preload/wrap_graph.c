@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrappers of captures and graphs. What is captured or built runs later, at addresses that must
- * then hold data, and nothing says which: everything is brought back and stays. The calls that
- * build and change graphs need no wrapper, because nothing runs before one of these. */
+/* Wrappers of captures and graphs. What is captured or built runs when it is launched: until then
+ * the sink is told what the nodes are, whenever an executable graph is made or changed. The calls
+ * that build and change graphs themselves need no wrapper: an executable one is a copy. */
 #include "preload/around.h"
-
-static struct spill_opcall everything(CUstream stream)
-{
-    return (struct spill_opcall){.kind = SPILL_OPKIND_ALL, .stream = stream};
-}
-
-#define GRAPH_ON(symbol, home)                                                                     \
-    CUresult symbol(CUgraphExec graph, CUstream stream)                                            \
-    {                                                                                              \
-        SPILL_AROUND(everything(spill_around_stream(stream, home)),                                \
-                     SPILL_REAL(symbol)(graph, stream));                                           \
-    }
-GRAPH_ON(cuGraphLaunch, SPILL_STREAM_L)
-GRAPH_ON(cuGraphLaunch_ptsz, SPILL_STREAM_T)
-/* Once uploaded, a graph can be launched by the device. */
-GRAPH_ON(cuGraphUpload, SPILL_STREAM_L)
-GRAPH_ON(cuGraphUpload_ptsz, SPILL_STREAM_T)
+#include "preload/graphwalk.h"
+#include "preload/opcalls.h"
 
 /* CALL may begin a capture of STREAM. Expands to the wrapper's body. */
 #define AROUND_BEGIN(stream, call)                                                                 \
@@ -72,27 +57,153 @@ BEGIN_CAPTURE_TO(cuStreamBeginCaptureToGraph_ptsz, SPILL_STREAM_T)
 END_CAPTURE(cuStreamEndCapture, SPILL_STREAM_L)
 END_CAPTURE(cuStreamEndCapture_ptsz, SPILL_STREAM_T)
 
-/* May the graph start without a further call, from the device? */
-static bool self_starting(unsigned long long flags)
+/* --- executable graphs --- */
+
+static struct spill_opcall launch(CUstream stream, CUgraphExec exec)
 {
-    return (flags &
-            (CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)) != 0;
+    struct spill_opcall op = spill_opcalls_plain(SPILL_OPKIND_GRAPH, stream);
+    op.graph = exec;
+    return op;
 }
+
+#define LAUNCH(symbol, home)                                                                       \
+    CUresult symbol(CUgraphExec exec, CUstream stream)                                             \
+    {                                                                                              \
+        SPILL_AROUND(launch(spill_around_stream(stream, home), exec),                              \
+                     SPILL_REAL(symbol)(exec, stream));                                            \
+    }
+LAUNCH(cuGraphLaunch, SPILL_STREAM_L)
+LAUNCH(cuGraphLaunch_ptsz, SPILL_STREAM_T)
+
+/* CALL instantiates GRAPH. Once the device may launch it, nothing tells when it runs. */
+#define INSTANTIATED(exec, graph, flags, call)                                                     \
+    do {                                                                                           \
+        CUresult result = CUDA_SUCCESS;                                                            \
+        if (!spill_guard_enter())                                                                  \
+            return call;                                                                           \
+        if (((flags)&CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)                              \
+            result = spill_guard_sink->unseen();                                                   \
+        if (result == CUDA_SUCCESS)                                                                \
+            result = call;                                                                         \
+        if (result == CUDA_SUCCESS && (exec) != NULL)                                              \
+            spill_graphwalk_made(*(exec), graph);                                                  \
+        spill_guard_leave();                                                                       \
+        return result;                                                                             \
+    } while (0)
+
+#define INSTANTIATE_OLD(symbol)                                                                    \
+    CUresult symbol(CUgraphExec *exec, CUgraph graph, CUgraphNode *failed, char *log,              \
+                    size_t log_bytes)                                                              \
+    {                                                                                              \
+        INSTANTIATED(exec, graph, 0, SPILL_REAL(symbol)(exec, graph, failed, log, log_bytes));     \
+    }
+INSTANTIATE_OLD(cuGraphInstantiate)
+INSTANTIATE_OLD(cuGraphInstantiate_v2)
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
-    if (!self_starting(flags))
-        return SPILL_REAL(cuGraphInstantiateWithFlags)(exec, graph, flags);
-    SPILL_AROUND(everything(SPILL_STREAM_L),
-                 SPILL_REAL(cuGraphInstantiateWithFlags)(exec, graph, flags));
+    INSTANTIATED(exec, graph, flags, SPILL_REAL(cuGraphInstantiateWithFlags)(exec, graph, flags));
 }
 
-#define INSTANTIATE(symbol, home)                                                                  \
+#define INSTANTIATE(symbol)                                                                        \
     CUresult symbol(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)       \
     {                                                                                              \
-        if (params == NULL || !self_starting(params->flags))                                       \
-            return SPILL_REAL(symbol)(exec, graph, params);                                        \
-        SPILL_AROUND(everything(home), SPILL_REAL(symbol)(exec, graph, params));                   \
+        INSTANTIATED(exec, graph, params == NULL ? 0 : params->flags,                              \
+                     SPILL_REAL(symbol)(exec, graph, params));                                     \
     }
-INSTANTIATE(cuGraphInstantiateWithParams, SPILL_STREAM_L)
-INSTANTIATE(cuGraphInstantiateWithParams_ptsz, SPILL_STREAM_T)
+INSTANTIATE(cuGraphInstantiateWithParams)
+INSTANTIATE(cuGraphInstantiateWithParams_ptsz)
+
+/* Forgotten first: the driver may give the handle to another thread at once. */
+CUresult cuGraphExecDestroy(CUgraphExec exec)
+{
+    if (spill_guard_enter()) {
+        spill_guard_sink->graph_end(exec);
+        spill_guard_leave();
+    }
+    return SPILL_REAL(cuGraphExecDestroy)(exec);
+}
+
+/* CALL changes an executable graph, and NOTE tells what it does then. */
+#define CHANGED(call, note)                                                                        \
+    do {                                                                                           \
+        if (!spill_guard_enter())                                                                  \
+            return call;                                                                           \
+        CUresult result = call;                                                                    \
+        if (result == CUDA_SUCCESS)                                                                \
+            note;                                                                                  \
+        spill_guard_leave();                                                                       \
+        return result;                                                                             \
+    } while (0)
+
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+    CHANGED(SPILL_REAL(cuGraphExecKernelNodeSetParams)(exec, node, params),
+            spill_graphwalk_kernel_v1(exec, node, params));
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    CHANGED(SPILL_REAL(cuGraphExecKernelNodeSetParams_v2)(exec, node, params),
+            spill_graphwalk_kernel(exec, node, params));
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMCPY3D *copy, CUcontext context)
+{
+    CHANGED(SPILL_REAL(cuGraphExecMemcpyNodeSetParams)(exec, node, copy, context),
+            spill_graphwalk_copy(exec, node, copy));
+}
+
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMSET_NODE_PARAMS *set, CUcontext context)
+{
+    CHANGED(SPILL_REAL(cuGraphExecMemsetNodeSetParams)(exec, node, set, context),
+            spill_graphwalk_set(exec, node, set->dst));
+}
+
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+    CHANGED(SPILL_REAL(cuGraphExecBatchMemOpNodeSetParams)(exec, node, params),
+            spill_graphwalk_values(params->paramArray, params->count));
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
+{
+    CHANGED(SPILL_REAL(cuGraphExecChildGraphNodeSetParams)(exec, node, child),
+            spill_graphwalk_child(exec, node, child));
+}
+
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
+{
+    CHANGED(SPILL_REAL(cuGraphExecNodeSetParams)(exec, node, params),
+            spill_graphwalk_any(exec, node, params));
+}
+
+/* What a failed update did change is not known: the old nodes and the new ones count. */
+#define UPDATED(exec, graph, call)                                                                 \
+    do {                                                                                           \
+        if (!spill_guard_enter())                                                                  \
+            return call;                                                                           \
+        CUresult result = call;                                                                    \
+        if (result == CUDA_SUCCESS)                                                                \
+            spill_graphwalk_made(exec, graph);                                                     \
+        else if (result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)                                   \
+            spill_graphwalk_more(exec, graph);                                                     \
+        spill_guard_leave();                                                                       \
+        return result;                                                                             \
+    } while (0)
+
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *failed,
+                           CUgraphExecUpdateResult *outcome)
+{
+    UPDATED(exec, graph, SPILL_REAL(cuGraphExecUpdate)(exec, graph, failed, outcome));
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+{
+    UPDATED(exec, graph, SPILL_REAL(cuGraphExecUpdate_v2)(exec, graph, info));
+}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "preload/base/accessmode.h"
+#include "profiler/graphs.h"
 #include "profiler/kernels.h"
 #include "profiler/tensormaps.h"
 
@@ -12,15 +13,14 @@ static enum spill_status touch(struct spill_bufmap *map, struct spill_touches *t
 {
     struct spill_buf *buf = &map->bufs[slot];
     if (buf->stamp == touches->stamp) {
-        for (uint32_t i = 0; i < touches->count; i++)
-            if (touches->list[i].slot == slot)
-                touches->list[i].mode |= mode;
+        touches->list[buf->touch].mode |= mode;
         return SPILL_OK;
     }
     if (touches->count == touches->cap &&
         SPILL_HEAP_GROW(touches->list, touches->cap, (size_t)touches->count + 1) != 0)
         return SPILL_ERR_NOMEM;
     buf->stamp = touches->stamp;
+    buf->touch = touches->count;
     touches->list[touches->count++] = (struct spill_touch){slot, mode};
     return SPILL_OK;
 }
@@ -65,15 +65,6 @@ static enum spill_status scan_maps(struct spill_bufmap *map, struct spill_touche
     return status;
 }
 
-static enum spill_status scan_param(struct spill_bufmap *map, struct spill_touches *touches,
-                                    const unsigned char *data, uint64_t bytes, uint64_t offset)
-{
-    enum spill_status status = scan_words(map, touches, data, bytes, offset);
-    if (status == SPILL_OK && spill_tensormaps_count > 0 && bytes >= SPILL_TENSORMAP_BYTES)
-        status = scan_maps(map, touches, data, bytes, offset);
-    return status;
-}
-
 static enum spill_status scan_everything(struct spill_bufmap *map, struct spill_touches *touches)
 {
     enum spill_status status = SPILL_OK;
@@ -84,9 +75,12 @@ static enum spill_status scan_everything(struct spill_bufmap *map, struct spill_
     return status;
 }
 
+/* Called with the bytes of a parameter, or of all, and their place in the parameter block. */
+typedef enum spill_status visit_param(void *arg, const unsigned char *data, uint64_t bytes,
+                                      uint64_t offset);
+
 /* `extra`: a list of marks and values that names one packed parameter block. */
-static enum spill_status scan_extra(struct spill_bufmap *map, struct spill_touches *touches,
-                                    void **extra)
+static inline enum spill_status visit_extra(void **extra, visit_param *visit, void *arg)
 {
     const unsigned char *block = NULL;
     size_t bytes = 0;
@@ -96,24 +90,94 @@ static enum spill_status scan_extra(struct spill_bufmap *map, struct spill_touch
         else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
             bytes = *(const size_t *)extra[i + 1];
         else
-            return scan_everything(map, touches); /* a mark we do not know */
+            return SPILL_ERR_UNSUPPORTED; /* a mark we do not know */
     }
-    return block == NULL ? SPILL_OK : scan_param(map, touches, block, bytes, 0);
+    return block == NULL ? SPILL_OK : visit(arg, block, bytes, 0);
+}
+
+/* SPILL_ERR_UNSUPPORTED: what the parameters are is not known. */
+static inline enum spill_status visit_params(const struct spill_opcall *op, visit_param *visit,
+                                             void *arg)
+{
+    if (op->extra != NULL)
+        return visit_extra(op->extra, visit, arg);
+    const struct spill_kernel *kernel = spill_kernels_get(op->function);
+    if (kernel == NULL || kernel->opaque || (op->params == NULL && kernel->param_count > 0))
+        return SPILL_ERR_UNSUPPORTED;
+    enum spill_status status = SPILL_OK;
+    for (uint32_t i = 0; status == SPILL_OK && i < kernel->param_count; i++)
+        status = visit(arg, op->params[i], kernel->params[i].bytes, kernel->params[i].offset);
+    return status;
+}
+
+struct scan {
+    struct spill_bufmap *map;
+    struct spill_touches *touches;
+};
+
+static enum spill_status scan_param(void *arg, const unsigned char *data, uint64_t bytes,
+                                    uint64_t offset)
+{
+    const struct scan *s = arg;
+    enum spill_status status = scan_words(s->map, s->touches, data, bytes, offset);
+    if (status == SPILL_OK && spill_tensormaps_count > 0 && bytes >= SPILL_TENSORMAP_BYTES)
+        status = scan_maps(s->map, s->touches, data, bytes, offset);
+    return status;
 }
 
 static enum spill_status scan_kernel(struct spill_bufmap *map, const struct spill_opcall *op,
                                      struct spill_touches *touches)
 {
-    if (op->extra != NULL)
-        return scan_extra(map, touches, op->extra);
-    const struct spill_kernel *kernel = spill_kernels_get(op->function);
-    if (kernel == NULL || kernel->opaque || (op->params == NULL && kernel->param_count > 0))
-        return scan_everything(map, touches);
+    struct scan scan = {map, touches};
+    enum spill_status status = visit_params(op, scan_param, &scan);
+    return status == SPILL_ERR_UNSUPPORTED ? scan_everything(map, touches) : status;
+}
+
+static enum spill_status scan_graph(struct spill_bufmap *map, const struct spill_opcall *op,
+                                    struct spill_touches *touches)
+{
+    uint32_t count;
+    const struct spill_graph_word *words = spill_graphs_words(op->graph, &count);
     enum spill_status status = SPILL_OK;
-    for (uint32_t i = 0; status == SPILL_OK && i < kernel->param_count; i++)
-        status = scan_param(map, touches, op->params[i], kernel->params[i].bytes,
-                            kernel->params[i].offset);
+    for (uint32_t i = 0; status == SPILL_OK && i < count; i++) {
+        uint32_t slot = spill_bufmap_find(map, words[i].addr);
+        if (slot != SPILL_NO_BUFFER)
+            status = touch(map, touches, slot, words[i].mode);
+    }
     return status;
+}
+
+struct words {
+    void (*found)(void *arg, uint64_t word);
+    void *arg;
+};
+
+static enum spill_status find_words(void *arg, const unsigned char *data, uint64_t bytes,
+                                    uint64_t offset)
+{
+    const struct words *w = arg;
+    uint64_t word;
+    for (uint64_t at = -offset & 7; at + sizeof(word) <= bytes; at += sizeof(word)) {
+        memcpy(&word, data + at, sizeof(word));
+        w->found(w->arg, word);
+    }
+    for (uint64_t at = -offset & (SPILL_TENSORMAP_ALIGN - 1);
+         spill_tensormaps_count > 0 && at + SPILL_TENSORMAP_BYTES <= bytes;
+         at += SPILL_TENSORMAP_ALIGN) {
+        struct spill_tensormap *tensor = spill_tensormaps_find(data + at);
+        if (tensor == NULL)
+            continue;
+        spill_tensormaps_settle(tensor);
+        w->found(w->arg, tensor->addr);
+    }
+    return SPILL_OK;
+}
+
+bool spill_access_words(const struct spill_opcall *op, void (*found)(void *arg, uint64_t word),
+                        void *arg)
+{
+    struct words words = {found, arg};
+    return visit_params(op, find_words, &words) == SPILL_OK;
 }
 
 enum spill_status spill_access_scan(struct spill_bufmap *map, const struct spill_opcall *op,
@@ -137,6 +201,8 @@ enum spill_status spill_access_scan(struct spill_bufmap *map, const struct spill
     }
     if (status == SPILL_OK && op->kind == SPILL_OPKIND_KERNEL)
         status = scan_kernel(map, op, touches);
+    if (op->kind == SPILL_OPKIND_GRAPH)
+        status = scan_graph(map, op, touches);
     return status;
 }
 

@@ -19,7 +19,8 @@ struct spill_buf {
     uint64_t addr;
     uint64_t bytes;
     uint64_t serial; /* of this allocation: never reused */
-    uint64_t stamp;  /* last scan that met it, so that an op lists it once */
+    uint64_t stamp;  /* last scan that met it, so that an op lists it once, */
+    uint32_t touch;  /* and where in its list */
     uint32_t first_page;
     uint32_t page_count;
     uint32_t plan_id; /* its number in the active plan, or SPILL_NO_PLAN */

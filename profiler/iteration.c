@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "profiler/graphs.h"
 #include "profiler/kernels.h"
 #include "profiler/stack.h"
 #include "profiler/timers.h"
@@ -213,8 +214,10 @@ const char *spill_iteration_op_name(const struct spill_logrec *record)
         [SPILL_OPKIND_COPY] = "copy",
         [SPILL_OPKIND_SET] = "memset",
         [SPILL_OPKIND_HOST_FUNC] = "host function",
-        [SPILL_OPKIND_ALL] = "graph",
+        [SPILL_OPKIND_ALL] = "anything",
     };
+    if (record->opkind == SPILL_OPKIND_GRAPH)
+        return ((const struct spill_graph_shape *)record->function)->name;
     if (record->opkind != SPILL_OPKIND_KERNEL)
         return names[record->opkind];
     const struct spill_kernel *kernel = spill_kernels_get(record->function);

@@ -62,7 +62,7 @@ struct spill_device {
     uint32_t frame_count;  /* created */
     uint32_t free_count;
     uint32_t slab_pages; /* pages of slabs for small buffers: resident for good */
-    bool hold_all;       /* nothing may be evicted: graphs hold addresses */
+    bool hold_all;       /* nothing may be evicted: not all that touches it is seen */
     bool searched;       /* large buffers, for addresses, before the first eviction */
     uint32_t new_pins;   /* buffers found to be reachable unseen, not yet brought in */
     uint64_t op_number;  /* of the op being served; 64 bits never wrap */

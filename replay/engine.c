@@ -6,6 +6,7 @@
 
 #include "preload/base/log.h"
 #include "preload/base/trace.h"
+#include "profiler/graphs.h"
 #include "profiler/kernels.h"
 #include "profiler/tensormaps.h"
 
@@ -74,6 +75,19 @@ bool spill_engine_tensor_map(struct spill_engine *e, const void *map, CUdevicept
     return true;
 }
 
+/* SPILLWAY_PIN names kernels of this graph: what they touch stays. */
+static void pin_held(struct spill_engine *e, const struct spill_opcall *op)
+{
+    uint32_t count;
+    const struct spill_graph_word *words = spill_graphs_words(op->graph, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t slot =
+            words[i].held ? spill_bufmap_find(&e->dev.buffers, words[i].addr) : SPILL_NO_BUFFER;
+        if (slot != SPILL_NO_BUFFER)
+            (void)spill_engine_pin(e, slot, SPILL_TRACE_PIN_USER);
+    }
+}
+
 /* SPILLWAY_PIN names this kernel: what it touches stays. */
 static void pin_touched(struct spill_engine *e, const struct spill_opcall *op)
 {
@@ -124,16 +138,25 @@ CUresult spill_engine_wait_for_host(struct spill_engine *e, bool everything)
     return result;
 }
 
+static void scan_source(void *arg, const void *data, uint64_t bytes)
+{
+    struct spill_engine *e = arg;
+    spill_access_stored(&e->dev.buffers, data, bytes, sizeof(uint64_t), pin_stored, e);
+}
+
 void spill_engine_sources(struct spill_engine *e, const struct spill_opcall *op)
 {
     bool all = e->state == SPILL_STATE_OBSERVE &&
                (e->recording || e->dev.paged_out_bytes != e->paged_at_rest);
+    if (op->graph != NULL) {
+        spill_graphs_sources(op->graph, all ? UINT64_MAX : SPILL_HOST_SOURCE_MAX, scan_source, e);
+        return;
+    }
     /* Addresses are aligned where they will stand. */
     uint64_t skip = op->range_count > 0 ? -op->ranges[0].addr & 7 : 0;
     if (op->host_source != NULL && op->host_bytes > skip &&
         (all || op->host_bytes <= SPILL_HOST_SOURCE_MAX))
-        spill_access_stored(&e->dev.buffers, (const char *)op->host_source + skip,
-                            op->host_bytes - skip, sizeof(uint64_t), pin_stored, e);
+        scan_source(e, (const char *)op->host_source + skip, op->host_bytes - skip);
 }
 
 static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
@@ -156,8 +179,9 @@ static CUresult observe_before(struct spill_engine *e, struct spill_opcall *op)
         spill_recorder_op_begin(&e->rec, &e->dev.buffers, op, &e->touches) != SPILL_OK)
         spill_engine_give_up(e); /* out of memory: page on without a plan */
     if (op->kind == SPILL_OPKIND_ALL)
-        spill_engine_become_resident(e, "the program uses CUDA graphs, whose buffers must stay "
-                                        "where they are");
+        spill_engine_become_resident(e,
+                                     "the program launches what may touch anything (a CUDA graph "
+                                     "that is not understood, most often)");
     return CUDA_SUCCESS;
 }
 
@@ -197,6 +221,8 @@ CUresult spill_engine_before(struct spill_engine *e, struct spill_opcall *op)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (op->kind == SPILL_OPKIND_KERNEL && e->config->pin[0] != '\0')
         pin_touched(e, op);
+    if (op->kind == SPILL_OPKIND_GRAPH && e->config->pin[0] != '\0')
+        pin_held(e, op);
     struct spill_event event = {.kind = SPILL_LOGREC_OP, .op = op};
     if (is_next(e, op) || spill_planset_expects(e, &event)) {
         CUresult result = planned_before(e, op);
@@ -300,7 +326,8 @@ void spill_engine_stream_end(struct spill_engine *e, CUstream stream)
     spill_freepoints_end(&e->free_points, stream);
 }
 
-CUresult spill_engine_peer(struct spill_engine *e, CUdevice device)
+/* What happens from now on is not seen: it is all brought back, and stays. */
+static CUresult bring_everything(struct spill_engine *e)
 {
     struct spill_opcall everything = {.kind = SPILL_OPKIND_ALL};
     if (e->state == SPILL_STATE_BROKEN)
@@ -310,10 +337,23 @@ CUresult spill_engine_peer(struct spill_engine *e, CUdevice device)
     e->dev.op_number++;
     if (spill_access_scan(&e->dev.buffers, &everything, &e->touches) != SPILL_OK)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = spill_pager_ensure(&e->dev, &e->touches);
+    return spill_pager_ensure(&e->dev, &e->touches);
+}
+
+CUresult spill_engine_peer(struct spill_engine *e, CUdevice device)
+{
+    CUresult result = bring_everything(e);
     if (result == CUDA_SUCCESS)
         result = spill_device_admit(&e->dev, device);
     if (result == CUDA_SUCCESS)
         spill_engine_become_resident(e, "another device was given access to this one's memory");
+    return result;
+}
+
+CUresult spill_engine_unseen(struct spill_engine *e)
+{
+    CUresult result = bring_everything(e);
+    if (result == CUDA_SUCCESS)
+        spill_engine_become_resident(e, "the program lets the device launch graphs");
     return result;
 }

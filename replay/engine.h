@@ -28,7 +28,7 @@ enum spill_state {
     SPILL_STATE_OBSERVE,  /* pager; recording, unless there is nothing to learn */
     SPILL_STATE_GUARD,    /* pager's copies, the plan's residency */
     SPILL_STATE_REPLAY,   /* events only */
-    SPILL_STATE_RESIDENT, /* everything stays where it is: graphs hold addresses */
+    SPILL_STATE_RESIDENT, /* everything stays where it is: not all that touches it is seen */
     SPILL_STATE_BROKEN,   /* a copy of ours failed: every op fails with that error */
     SPILL_STATE_OFF       /* the device cannot be managed */
 };
@@ -98,6 +98,8 @@ CUresult spill_engine_wait_for_host(struct spill_engine *e, bool everything);
 void spill_engine_stream_end(struct spill_engine *e, CUstream stream);
 /* All of its memory may be reached by DEVICE from now on, by ops that E does not see: it stays. */
 CUresult spill_engine_peer(struct spill_engine *e, CUdevice device);
+/* The same by what its own device does, without a call. */
+CUresult spill_engine_unseen(struct spill_engine *e);
 
 /* What happens now goes into the log. */
 static inline bool spill_engine_watching(const struct spill_engine *e)

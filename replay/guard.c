@@ -2,6 +2,7 @@
 /* Guarded iterations: the plan's residency, op by op, with what is out unmapped. The device is
  * drained after every op, so that a fault is known to be that op's. */
 #include "preload/base/log.h"
+#include "profiler/graphs.h"
 #include "profiler/kernels.h"
 #include "replay/perform.h"
 
@@ -106,6 +107,8 @@ static void name_fault(const struct spill_perform *perform, const struct spill_d
 {
     const struct spill_script *s = perform->script;
     const char *name = "op";
+    if (s->ops[k].kind == SPILL_OPKIND_GRAPH)
+        name = ((const struct spill_graph_shape *)s->ops[k].function)->name;
     if (s->ops[k].kind == SPILL_OPKIND_KERNEL) {
         const struct spill_kernel *kernel = spill_kernels_get(s->ops[k].function);
         name = kernel == NULL ? "kernel" : kernel->name;

@@ -58,7 +58,7 @@ static CUresult small_alloc(struct spill_engine *e, size_t bytes, CUstream strea
     return result;
 }
 
-/* RESIDENT: the memory must be there at once, for a graph may use it without our seeing it. */
+/* RESIDENT: the memory must be there at once, for what uses it may not be seen. */
 static CUresult back_now(struct spill_engine *e, uint32_t slot)
 {
     struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hooks' way in: each call is given to the engine that it concerns. */
 #include "preload/base/log.h"
+#include "profiler/graphs.h"
 #include "profiler/kernels.h"
 #include "profiler/stack.h"
 #include "replay/engines.h"
@@ -12,8 +13,8 @@ static const uint64_t *calls; /* the program's, so far */
 /* The engine of the op between before and after; NULL: none. */
 static struct spill_engine *serving;
 
-/* Copies may name other devices' memory, which must then be there and stay. Kernels may not, unless
- * the device was opened to them (spill_engine_peer). */
+/* Copies and graphs may name other devices' memory, which must then be there and stay. Kernels may
+ * not, unless the device was opened to them (spill_engine_peer). */
 static CUresult pin_foreign(const struct spill_engine *own, CUdeviceptr addr)
 {
     struct spill_engine *e = spill_engines_at(addr);
@@ -28,6 +29,16 @@ static CUresult pin_foreign(const struct spill_engine *own, CUdeviceptr addr)
     return result;
 }
 
+static CUresult pin_foreign_graph(const struct spill_engine *own, CUgraphExec exec)
+{
+    CUresult result = CUDA_SUCCESS;
+    uint32_t count;
+    const struct spill_graph_word *words = spill_graphs_words(exec, &count);
+    for (uint32_t i = 0; result == CUDA_SUCCESS && i < count; i++)
+        result = pin_foreign(own, words[i].addr);
+    return result;
+}
+
 static CUresult before_foreign(const struct spill_engine *own, const struct spill_opcall *op)
 {
     CUresult result = CUDA_SUCCESS;
@@ -35,6 +46,8 @@ static CUresult before_foreign(const struct spill_engine *own, const struct spil
         result = pin_foreign(own, op->ranges[i].addr);
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->more_count; i++)
         result = pin_foreign(own, op->more[i].addr);
+    if (op->kind == SPILL_OPKIND_GRAPH && result == CUDA_SUCCESS)
+        result = pin_foreign_graph(own, op->graph);
     return result;
 }
 
@@ -60,6 +73,8 @@ static CUresult before(struct spill_opcall *op)
 {
     struct spill_engine *e = serving = spill_engines_of(op);
     CUresult result = CUDA_SUCCESS;
+    if (op->kind == SPILL_OPKIND_GRAPH)
+        spill_graphs_launch(op);
     if (__builtin_expect(spill_engines_one != NULL && !spill_captures_any(), 1))
         return spill_engine_before(e, op);
     if (spill_captures_any() && spill_captures_hold(op->stream)) {
@@ -156,6 +171,32 @@ static void capture_changed(CUstream stream)
     spill_captures_look(stream);
 }
 
+/* The start of the page of a managed span that ADDR lies in; 0: in none. */
+static uint64_t page_of(uint64_t addr)
+{
+    const struct spill_engine *e = spill_engines_at(addr);
+    return e == NULL ? 0 : addr & ~(e->dev.page_bytes - 1);
+}
+
+static void graph_node(CUgraphExec exec, CUgraphNode node, CUgraphNode owner,
+                       const struct spill_opcall *op)
+{
+    spill_graphs_node(exec, node, owner, op, page_of);
+}
+
+static CUresult unseen(void)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (unsigned i = 0; result == CUDA_SUCCESS && i < SPILL_ENGINES; i++) {
+        if (!spill_engines_managed(&spill_engines[i]))
+            continue;
+        struct spill_entered entered = spill_engines_enter(&spill_engines[i]);
+        result = spill_engine_unseen(&spill_engines[i]);
+        spill_engines_leave(entered);
+    }
+    return result;
+}
+
 static void synchronized(CUstream stream)
 {
     struct spill_engine *e = spill_engines_here();
@@ -166,6 +207,8 @@ static void synchronized(CUstream stream)
 static void ordered(enum spill_ordered what, CUevent event, CUstream stream)
 {
     struct spill_engine *e = spill_engines_here();
+    if (spill_captures_any() && what != SPILL_ORDERED_SYNCHRONIZE && spill_captures_hold(stream))
+        return; /* it orders nodes of a graph */
     if (e != NULL)
         spill_engine_ordered(e, what, event, stream);
 }
@@ -332,6 +375,11 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
         .capture_begins = capture_begins,
         .capture_changed = capture_changed,
         .capturing = capturing,
+        .graph_made = spill_graphs_made,
+        .graph_node = graph_node,
+        .graph_emptied = spill_graphs_emptied,
+        .graph_end = spill_graphs_end,
+        .unseen = unseen,
         .synchronized = synchronized,
         .ordered = ordered,
         .mark = mark,

@@ -28,14 +28,13 @@ $(cu_bin): $(O)/%: %.cu $(O)/simgpu/simcc $(O)/simgpu/devrt.o | simgpu
 	$(call say,SIMCC,$@)
 	$(Q)$(SIMCC) -O2 $(SIMCC_DRIVER) -o $@ $<
 
-$(filter $(O)/tests/victims/%,$(cu_bin)): tests/victims/victim.h
+$(filter $(O)/tests/victims/%,$(cu_bin)): $(wildcard tests/victims/*.h)
 
 # Programs that call the driver themselves.
-$(O)/tests/victims/multi_device: SIMCC_DRIVER = -isystem$(CUDA_INCLUDE) -lcuda
+$(O)/tests/victims/multi_device $(O)/tests/victims/graph_train: SIMCC_DRIVER = -isystem$(CUDA_INCLUDE) -lcuda
 # A stream of 0 is the thread's own.
 $(O)/tests/victims/tangle_own: SIMCC_DRIVER = -default-stream per-thread
 $(O)/tests/victims/tangle_own: tests/victims/tangle.cu
-$(O)/tests/victims/tangle $(O)/tests/victims/tangle_own: tests/victims/tangle.h
 
 -include $(patsubst %.c,$(O)/obj/%.d,$(unit_src))
 

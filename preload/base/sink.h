@@ -21,7 +21,8 @@ enum spill_opkind {
     SPILL_OPKIND_COPY,
     SPILL_OPKIND_SET,
     SPILL_OPKIND_HOST_FUNC,
-    SPILL_OPKIND_ALL /* touches whatever it likes: a graph launch */
+    SPILL_OPKIND_ALL,  /* touches whatever it likes */
+    SPILL_OPKIND_GRAPH /* launch of a graph whose nodes are known; else it is ALL */
 };
 
 /* A device address that a copy or a memset names. */
@@ -37,8 +38,9 @@ struct spill_opcall {
         stream; /* never NULL: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD for the default streams */
     bool host_pending; /* asynchronous, and reads or writes host memory that the program may use
                           after it waited */
+    CUgraphExec graph; /* of a launch */
     /* kernels */
-    CUfunction function;
+    CUfunction function; /* of a graph, once it is known: its spill_graph_shape */
     void **params;
     void **extra;
     uint32_t grid[3];
@@ -95,6 +97,17 @@ struct spill_sink {
     void (*capture_changed)(CUstream stream);
     /* Is any stream being captured? May be asked outside the guard. */
     bool (*capturing)(void);
+    /* EXEC was made, with no node so far; NODE of it, perhaps within OWNER's child graph (NULL: it
+     * is not, or is known already), does what OP says from now on, and touches what that touches;
+     * no node within OWNER's child graph is there any more; EXEC goes away. */
+    void (*graph_made)(CUgraphExec exec);
+    void (*graph_node)(CUgraphExec exec, CUgraphNode node, CUgraphNode owner,
+                       const struct spill_opcall *op);
+    void (*graph_emptied)(CUgraphExec exec, CUgraphNode owner);
+    void (*graph_end)(CUgraphExec exec);
+    /* From now on anything may be touched without a call. A result other than CUDA_SUCCESS is given
+     * to the program, and the real call is not made. */
+    CUresult (*unseen)(void);
     /* The program waited for STREAM, or for the whole device (NULL): what they wrote to host memory
      * is complete. */
     void (*synchronized)(CUstream stream);

@@ -12,9 +12,10 @@
 /* One op, in the order in which the program launched it. */
 struct spill_trace_op {
     uint64_t duration_ns;
-    uint32_t kind;   /* enum spill_opkind of preload/base/sink.h: kernel, copy, set, host, all */
-    uint32_t name;   /* offset in names */
-    uint32_t stream; /* 0, 1, ...: streams in order of appearance */
+    uint32_t
+        kind; /* enum spill_opkind of preload/base/sink.h: kernel, copy, set, host, all, graph */
+    uint32_t name;         /* offset in names */
+    uint32_t stream;       /* 0, 1, ...: streams in order of appearance */
     uint32_t access_first; /* accesses [access_first, access_first + access_count) */
     uint32_t access_count;
     uint32_t grid[3];

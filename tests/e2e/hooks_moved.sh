@@ -13,7 +13,7 @@ ok() { echo "ok $1"; }
 bad() { echo "not ok $1"; failed=1; }
 check() { if [ "$1" = "$2" ]; then ok "$3"; else bad "$3: '$1', not '$2'"; fi; }
 
-for program in moved_out own_segments graphs; do
+for program in moved_out own_segments moved_graphs; do
     build $program
     ./$program >bare || { cat bare; bad "$program fails without the library"; exit 1; }
     for mem in 64MiB 20MiB 16MiB; do

@@ -85,6 +85,31 @@ static void on_capture_changed(CUstream stream)
                                                                      : 0;
 }
 
+static void on_graph(CUgraphExec exec)
+{
+    (void)exec;
+    recsink_counts.graphs++;
+}
+
+static void on_graph_node(CUgraphExec exec, CUgraphNode node, CUgraphNode owner,
+                          const struct spill_opcall *op)
+{
+    (void)exec, (void)node, (void)owner, (void)op;
+    recsink_counts.graphs++;
+}
+
+static void on_graph_emptied(CUgraphExec exec, CUgraphNode owner)
+{
+    (void)exec, (void)owner;
+    recsink_counts.graphs++;
+}
+
+static CUresult on_unseen(void)
+{
+    recsink_counts.others++;
+    return CUDA_SUCCESS;
+}
+
 static bool on_capturing(void)
 {
     return false;
@@ -198,6 +223,11 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
         .capture_begins = on_capture_begins,
         .capture_changed = on_capture_changed,
         .capturing = on_capturing,
+        .graph_made = on_graph,
+        .graph_node = on_graph_node,
+        .graph_emptied = on_graph_emptied,
+        .graph_end = on_graph,
+        .unseen = on_unseen,
         .synchronized = on_stream,
         .ordered = on_ordered,
         .find = on_find,

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct recsink_counts {
-    unsigned before, after, ordered, others, captures;
+    unsigned before, after, ordered, others, captures, graphs;
     int64_t unmanaged;
     unsigned kind, ranges, default_stream; /* of the last op */
     uint64_t pinned, mapped;               /* last addresses */

@@ -112,7 +112,8 @@ static bool helper(const char *name)
 {
     return std::strcmp(name, "cuStreamSynchronize") == 0 || std::strcmp(name, "cuPointerGetAttribute") == 0 ||
            std::strcmp(name, "cuDevicePrimaryCtxGetState") == 0 || std::strcmp(name, "cuCtxGetDevice") == 0 ||
-           std::strcmp(name, "cuDeviceGetCount") == 0 || std::strcmp(name, "cuStreamIsCapturing") == 0;
+           std::strcmp(name, "cuDeviceGetCount") == 0 || std::strcmp(name, "cuStreamIsCapturing") == 0 ||
+           std::strcmp(name, "cuGraphGetNodes") == 0;
 }
 
 static unsigned calls_besides(int function)
@@ -145,8 +146,7 @@ void caller<CUresult(A...)>::run(const char *name, const char *route, void *addr
         if (fake_last.function == function)
             check(name, route, index);
         bool op = group == COPY || group == SET || group == LAUNCH ||
-                  (group == GRAPH && std::strstr(name, "Capture") == nullptr &&
-                   std::strstr(name, "InstantiateWithParams") == nullptr);
+                  (group == GRAPH && std::strstr(name, "GraphLaunch") != nullptr);
         if (counts->before != op || counts->after != op)
             fail("%s by %s: seen %u times before, %u after", name, route, counts->before, counts->after);
         bool twin = std::strstr(name, "_pt") != nullptr;
@@ -156,6 +156,10 @@ void caller<CUresult(A...)>::run(const char *name, const char *route, void *addr
         bool ordered = group == ORDER && result == 0; /* what failed orders nothing */
         if (group == ORDER && counts->ordered != ordered)
             fail("%s by %s: an order seen %u times", name, route, counts->ordered);
+        bool graph = group == GRAPH && !op && captures == 0 && std::strstr(name, "BatchMemOp") == nullptr &&
+                     (result == 0 || std::strstr(name, "Destroy") != nullptr);
+        if ((counts->graphs != 0) != graph)
+            fail("%s by %s: told %u times of a graph", name, route, counts->graphs);
         if ((op || ordered || captures != 0) && null_stream && counts->default_stream != (twin ? 2u : 1u))
             fail("%s by %s: not on its default stream", name, route);
         bool by_list = std::strstr(name, "Batch") != nullptr || std::strstr(name, "cuTexObject") != nullptr;

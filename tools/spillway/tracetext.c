@@ -23,7 +23,7 @@ char *spill_tracetext_op(const struct spill_trace *trace, uint32_t op, char *out
 const char *spill_tracetext_kind(uint32_t kind)
 {
     /* enum spill_opkind, whose header needs CUDA's. */
-    static const char *const kinds[] = {"kernel", "copy", "set", "host", "all"};
+    static const char *const kinds[] = {"kernel", "copy", "set", "host", "all", "graph"};
     return kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] : "other";
 }
 
