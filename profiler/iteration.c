@@ -386,6 +386,39 @@ enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill
     return status;
 }
 
+/* A table of its own in place of the one that *TABLE is. */
+static bool copy_table(void *table, size_t bytes)
+{
+    void *from, *to = spill_heap_alloc(bytes);
+    memcpy(&from, table, sizeof(from));
+    if (to != NULL && bytes != 0)
+        memcpy(to, from, bytes);
+    memcpy(table, &to, sizeof(to));
+    return to != NULL || bytes == 0;
+}
+
+enum spill_status spill_iteration_copy(struct spill_iteration *it,
+                                       const struct spill_iteration *from)
+{
+    bool copied = true;
+    *it = *from;
+#define COPY_TABLE(table, cap)                                                                     \
+    copied = copy_table((void *)&it->table, it->cap * sizeof(*it->table)) && copied
+    COPY_TABLE(trace.ops, op_cap);
+    COPY_TABLE(trace.accesses, access_cap);
+    COPY_TABLE(trace.buffers, buffer_cap);
+    COPY_TABLE(trace.names, name_cap);
+    COPY_TABLE(trace.differences, difference_cap);
+    COPY_TABLE(events, event_cap);
+    COPY_TABLE(afters, after_cap);
+    COPY_TABLE(ops, match_cap);
+    COPY_TABLE(live_slot, slot_cap);
+#undef COPY_TABLE
+    if (!copied)
+        spill_iteration_free(it);
+    return copied ? SPILL_OK : SPILL_ERR_NOMEM;
+}
+
 void spill_iteration_free(struct spill_iteration *it)
 {
     spill_heap_free(it->trace.ops, it->op_cap * sizeof(*it->trace.ops));

@@ -49,6 +49,9 @@ struct spill_iteration {
  * periods' (an outlier is never the smaller one). */
 enum spill_status spill_iteration_build(struct spill_iteration *it, struct spill_recorder *rec,
                                         const struct spill_bufmap *map, uint32_t period);
+/* A copy of its own. SPILL_ERR_NOMEM: there is none. */
+enum spill_status spill_iteration_copy(struct spill_iteration *it,
+                                       const struct spill_iteration *from);
 void spill_iteration_free(struct spill_iteration *it);
 
 /* The kernel's mangled name, or what else RECORD's op is called. */

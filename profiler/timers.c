@@ -7,14 +7,18 @@
 #define START_MAX_NS 10000 /* no device needs longer to start an op */
 #define IDLE_NS      2000  /* two events in a row may lie this far apart on a busy device */
 
-static bool elapsed(CUevent from, CUevent to, int64_t *ns)
+bool spill_timers_between(CUevent from, CUevent to, int64_t *ns)
 {
     float ms = 0;
-    if (SPILL_CU(cuEventSynchronize)(to) != CUDA_SUCCESS ||
-        SPILL_CU(cuEventElapsedTime)(&ms, from, to) != CUDA_SUCCESS)
+    if (SPILL_CU(cuEventElapsedTime)(&ms, from, to) != CUDA_SUCCESS)
         return false;
     *ns = (int64_t)((double)ms * 1e6 + (ms < 0 ? -0.5 : 0.5));
     return true;
+}
+
+static bool elapsed(CUevent from, CUevent to, int64_t *ns)
+{
+    return SPILL_CU(cuEventSynchronize)(to) == CUDA_SUCCESS && spill_timers_between(from, to, ns);
 }
 
 /* When the op of pair TO began, from that of pair FROM, which began at BEGIN_NS. */
@@ -124,6 +128,12 @@ static void set_durations(struct spill_logrec *const *list, size_t count)
     }
 }
 
+void spill_timers_share(struct spill_logrec **list, size_t count)
+{
+    sort_by_end(list, count);
+    set_durations(list, count);
+}
+
 enum spill_status spill_timers_harvest(struct spill_recorder *rec, uint32_t first, uint32_t last)
 {
     size_t cap = (size_t)last - first, count = 0;
@@ -136,8 +146,7 @@ enum spill_status spill_timers_harvest(struct spill_recorder *rec, uint32_t firs
         if (rec->records[i].ended)
             list[count++] = &rec->records[i];
     }
-    sort_by_end(list, count);
-    set_durations(list, count);
+    spill_timers_share(list, count);
     spill_heap_free(list, cap * sizeof(struct spill_logrec *));
     return SPILL_OK;
 }

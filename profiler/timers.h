@@ -12,9 +12,15 @@
  * be had. */
 uint32_t spill_timers_take(struct spill_recorder *rec, uint32_t most);
 
-/* Waits for the ops of the records [first, last) and reads their times. Where ops of several
- * streams overlap, the time counts for the one that ends first, and only what it takes longer for
- * the other: durations add up to the time in which any op was under way. */
+/* Nanoseconds from event FROM to event TO. False: they are not over, or not recorded. */
+bool spill_timers_between(CUevent from, CUevent to, int64_t *ns);
+
+/* Orders LIST by the records' ends and fills their durations. Where ops of several streams overlap,
+ * the time counts for the one that ends first, and only what it takes longer for the other:
+ * durations add up to the time in which any op was under way. */
+void spill_timers_share(struct spill_logrec **list, size_t count);
+
+/* Waits for the ops of the records [first, last) and reads their times, shared out like that. */
 enum spill_status spill_timers_harvest(struct spill_recorder *rec, uint32_t first, uint32_t last);
 
 /* Time on the device from the end of the last op that is PERIOD records old to the end of the last

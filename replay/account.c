@@ -89,7 +89,8 @@ void spill_account_border(struct spill_engine *e, CUstream stream)
     CUevent from = a->border_events[a->borders % 3], to = a->border_events[(a->borders + 1) % 3];
     if (SPILL_CU(cuEventElapsedTime)(&ms, from, to) == CUDA_SUCCESS && ms > 0) {
         struct spill_planstat *plan = spill_account_plan(a);
-        plan->step_ns_sum += (uint64_t)((double)ms * 1e6);
+        a->last_step_ns = (uint64_t)((double)ms * 1e6);
+        plan->step_ns_sum += a->last_step_ns;
         plan->steps_timed++;
     }
 }

@@ -40,6 +40,17 @@ struct spill_planstat {
     uint64_t before_ns;         /* an iteration before it, with paging; 0: not known */
     uint64_t guarded, replayed; /* iterations */
     uint64_t step_ns_sum, steps_timed;
+    /* by feedback */
+    uint64_t expected_ns; /* a step, by what was measured; 0: as predicted */
+    uint64_t sampled_wait_in_ns, sampled_wait_memory_ns;
+};
+
+/* Times that */
+struct spill_feedbackstat {
+    uint64_t sampled;     /* iterations were sampled, since steps took longer than predicted; */
+    uint64_t unexplained; /* these were as planned; */
+    uint64_t planned;     /* else a plan was made anew, */
+    uint64_t adopted;     /* and put in force */
 };
 
 #define SPILL_PLANSTATS 16 /* of the last plans */
@@ -53,6 +64,8 @@ struct spill_account {
     uint64_t stall_ns[SPILL_STALL_COUNT];
     uint64_t ops_planned;             /* came as planned, guarded iterations included */
     uint64_t ops_resident, ops_paged; /* other ops: their buffers were there; were brought in */
+    struct spill_feedbackstat feedback;
+    uint64_t last_step_ns; /* the last step that was timed, 0: none since it was asked for */
     CUevent border_events[3];
     uint64_t borders; /* events recorded */
     bool border_events_made;

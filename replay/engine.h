@@ -15,6 +15,7 @@
 #include "replay/calibrate.h"
 #include "replay/captures.h"
 #include "replay/device.h"
+#include "replay/feedback.h"
 #include "replay/freeorder.h"
 #include "replay/freepoints.h"
 #include "replay/pager.h"
@@ -76,6 +77,7 @@ struct spill_engine {
     bool to_host_many;       /* on several streams */
     struct spill_freeorder free_order;
     struct spill_freepoints free_points;
+    struct spill_feedback feedback;
     struct spill_account account;
 };
 
@@ -149,6 +151,8 @@ void spill_engine_become_resident(struct spill_engine *e, const char *why);
 void spill_engine_break(struct spill_engine *e, CUresult result);
 /* Puts SCRIPT in force at this border; takes it over. */
 void spill_engine_adopt(struct spill_engine *e, struct spill_script *script);
+/* The same in place of the plan in force, which is dropped. */
+void spill_engine_replace(struct spill_engine *e, struct spill_script *script);
 /* No plan is to be had: page on. */
 void spill_engine_give_up(struct spill_engine *e);
 
@@ -157,6 +161,12 @@ void spill_engine_give_up(struct spill_engine *e);
 void spill_engine_recorded(struct spill_engine *e);
 /* The same at a border that the program marks. */
 void spill_engine_marked(struct spill_engine *e);
+/* Begins to plan IT, which is taken over, within the budgets; RIVAL as in planner.h. */
+enum spill_status spill_engine_plan(struct spill_engine *e, struct spill_iteration *it,
+                                    const struct spill_script *rival);
+/* The planner may have taken an iteration or more: what lives at the border is where it was, but
+ * not under the numbers that it had; S gets those of now. False: it is no longer the same. */
+bool spill_engine_find_border(const struct spill_engine *e, struct spill_script *s);
 /* Writes what was seen so far as a trace, if one is wanted and none was written. */
 void spill_engine_write_partial_trace(struct spill_engine *e);
 

@@ -8,6 +8,7 @@
 #define SPILL_PERFORM_H
 
 #include "replay/device.h"
+#include "replay/sample.h"
 #include "replay/script.h"
 #include "replay/verify.h"
 
@@ -20,6 +21,7 @@ struct spill_perform {
     uint32_t *bound; /* plan frame -> frame of the device, SPILL_NO_FRAME: not bound */
     bool aliased;
     struct spill_verify verify;
+    struct spill_sample *sample; /* of the iteration that goes on; NULL: none */
 };
 
 /* Gives SCRIPT its addresses, slab and events; takes it over on success. VERIFY: check every move.

@@ -84,6 +84,9 @@ static void plan(struct spill_planner *planner)
         return;
     for (int tries = 0; tries < PACK_TRIES && try_plan(planner, &problem, host); tries++)
         host -= host / 8;
+    if (planner->rival != NULL &&
+        spill_steptime_predict(planner->rival, &problem, &planner->rival_time) != SPILL_OK)
+        planner->rival_time.step_ns = 0; /* not known: nothing is better */
     spill_fromtrace_free(&problem);
 }
 
@@ -115,7 +118,8 @@ void spill_planner_boot(struct spill_planner *planner)
 }
 
 enum spill_status spill_planner_start(struct spill_planner *planner, struct spill_iteration *it,
-                                      uint64_t gpu_budget, uint64_t host_budget, const char *method)
+                                      uint64_t gpu_budget, uint64_t host_budget, const char *method,
+                                      const struct spill_script *rival)
 {
     if (!planner->started) {
         spill_iteration_free(it);
@@ -126,7 +130,9 @@ enum spill_status spill_planner_start(struct spill_planner *planner, struct spil
     planner->gpu_budget = gpu_budget;
     planner->host_budget = host_budget;
     planner->method = method[0] == '\0' ? NULL : method;
+    planner->rival = rival;
     memset(&planner->obstacle, 0, sizeof(planner->obstacle));
+    memset(&planner->rival_time, 0, sizeof(planner->rival_time));
     planner->running = true;
     (void)sem_post(&planner->asked);
     return SPILL_OK;

@@ -157,6 +157,15 @@ static void watch(struct spill_engine *e, uint32_t period, bool marked)
     write_trace(e, &it.trace);
 }
 
+enum spill_status spill_engine_plan(struct spill_engine *e, struct spill_iteration *it,
+                                    const struct spill_script *rival)
+{
+    uint32_t limit = spill_device_frame_limit(&e->dev);
+    uint64_t frames = limit > e->dev.slab_pages ? limit - e->dev.slab_pages : 0;
+    return spill_planner_start(e->planner, it, frames << e->dev.page_shift,
+                               spill_hostpool_plannable(&e->dev.host), e->config->method, rival);
+}
+
 static void start_planning(struct spill_engine *e, uint32_t period)
 {
     struct spill_iteration it;
@@ -168,10 +177,7 @@ static void start_planning(struct spill_engine *e, uint32_t period)
         return;
     if (trace_wanted(e))
         write_trace(e, &it.trace);
-    uint32_t limit = spill_device_frame_limit(&e->dev);
-    uint64_t frames = limit > e->dev.slab_pages ? limit - e->dev.slab_pages : 0;
-    (void)spill_planner_start(e->planner, &it, frames << e->dev.page_shift,
-                              spill_hostpool_plannable(&e->dev.host), e->config->method);
+    (void)spill_engine_plan(e, &it, NULL);
 }
 
 static void say_no_plan(const struct spill_engine *e)
@@ -196,9 +202,7 @@ static void say_no_plan(const struct spill_engine *e)
                        spill_status_text(planner->status));
 }
 
-/* The planner may have taken an iteration or more: what lives at the border is where it was, but
- * not under the numbers that it had. False: it is no longer the same. */
-static bool find_border(const struct spill_engine *e, struct spill_script *s)
+bool spill_engine_find_border(const struct spill_engine *e, struct spill_script *s)
 {
     if (e->dev.buffers.live_count != s->border_buffers)
         return false;
@@ -222,7 +226,8 @@ static void take_plan(struct spill_engine *e, bool border)
     if (planner->status == SPILL_OK && planner->script == NULL) {
         spill_engine_stop_recording(e); /* it all fits: nothing to learn, nothing to move */
         e->paged_at_rest = e->dev.paged_out_bytes;
-    } else if (planner->status == SPILL_OK && border && find_border(e, planner->script)) {
+    } else if (planner->status == SPILL_OK && border &&
+               spill_engine_find_border(e, planner->script)) {
         spill_engine_adopt(e, planner->script);
     } else if (planner->status == SPILL_OK) {
         spill_script_free(planner->script); /* the program went on otherwise meanwhile */
@@ -262,6 +267,8 @@ static void at_repetition(struct spill_engine *e, uint32_t period, bool marked)
         watch(e, period, marked);
         return;
     }
+    if (!spill_feedback_drop(e))
+        return; /* the planner is busy with what is no longer wanted */
     if (!e->planner->running && (marked || begins_here(&e->rec, period))) {
         if (spill_planset_resume(e, spill_border_sum(&e->rec, period)))
             return;

@@ -22,20 +22,35 @@ static inline CUresult record(const struct spill_perform *perform, uint32_t even
                                    : SPILL_CU(cuEventRecord)(perform->events[event], stream);
 }
 
+/* Of an iteration that is sampled. */
+static inline void note(const struct spill_perform *perform, uint32_t item,
+                        enum spill_sample_moment moment, CUstream stream)
+{
+    if (__builtin_expect(perform->sample != NULL, 0))
+        spill_sample_note(perform->sample, item, moment, stream);
+}
+
 CUresult spill_perform_replay_before(const struct spill_perform *perform, uint32_t k)
 {
     const struct spill_script_op *op = &perform->script->ops[k];
-    return wait_for(perform, op->waits, op->stream);
+    if (op->waits.count > 0)
+        note(perform, k, SPILL_SAMPLE_CAME, op->stream);
+    CUresult result = wait_for(perform, op->waits, op->stream);
+    note(perform, k, SPILL_SAMPLE_BEGAN, op->stream);
+    return result;
 }
 
 static CUresult copy_out(const struct spill_perform *perform, struct spill_device *dev, uint32_t m)
 {
+    uint32_t item = perform->script->op_count + m;
     const struct spill_script_move *move = &perform->script->moves[m];
     CUresult result = wait_for(perform, move->out_waits, dev->out_stream);
+    note(perform, item, SPILL_SAMPLE_BEGAN, dev->out_stream);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuMemcpyDtoHAsync_v2)(spill_perform_host(perform, dev, move),
                                                 spill_device_addr(dev, move->first_page),
                                                 move->bytes, dev->out_stream);
+    note(perform, item, SPILL_SAMPLE_ENDED, dev->out_stream);
     dev->out_bytes += move->bytes;
     if (result == CUDA_SUCCESS && perform->verify.jobs != NULL)
         result = spill_verify_out(&perform->verify, dev, m);
@@ -44,12 +59,15 @@ static CUresult copy_out(const struct spill_perform *perform, struct spill_devic
 
 static CUresult copy_in(const struct spill_perform *perform, struct spill_device *dev, uint32_t m)
 {
+    uint32_t item = perform->script->op_count + perform->script->move_count + m;
     const struct spill_script_move *move = &perform->script->moves[m];
     CUresult result = wait_for(perform, move->in_waits, dev->in_stream);
+    note(perform, item, SPILL_SAMPLE_BEGAN, dev->in_stream);
     if (result == CUDA_SUCCESS)
         result = SPILL_CU(cuMemcpyHtoDAsync_v2)(spill_device_addr(dev, move->first_page),
                                                 spill_perform_host(perform, dev, move), move->bytes,
                                                 dev->in_stream);
+    note(perform, item, SPILL_SAMPLE_ENDED, dev->in_stream);
     dev->in_bytes += move->bytes;
     if (result == CUDA_SUCCESS && perform->verify.jobs != NULL)
         result = spill_verify_in(&perform->verify, dev, move, m);
@@ -61,6 +79,7 @@ CUresult spill_perform_replay_after(const struct spill_perform *perform, struct 
 {
     const struct spill_script *s = perform->script;
     const struct spill_script_op *op = &s->ops[k];
+    note(perform, k, SPILL_SAMPLE_ENDED, op->stream);
     CUresult result = record(perform, op->event, op->stream);
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->outs.count; i++)
         result = copy_out(perform, dev, op->outs.first + i);

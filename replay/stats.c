@@ -96,6 +96,9 @@ static void put_plan(struct writer *w, const struct spill_planstat *plan)
     number(w, "step_before_ns", plan->before_ns);
     number(w, "step_ns", plan->steps_timed == 0 ? 0 : plan->step_ns_sum / plan->steps_timed);
     number(w, "steps_timed", plan->steps_timed);
+    number(w, "expected_step_ns", plan->expected_ns == 0 ? plan->step_ns : plan->expected_ns);
+    number(w, "sampled_wait_in_ns", plan->sampled_wait_in_ns);
+    number(w, "sampled_wait_memory_ns", plan->sampled_wait_memory_ns);
     number(w, "guarded", plan->guarded);
     number(w, "replayed", plan->replayed);
     close_in(w, '}');
@@ -147,6 +150,12 @@ static void put_device(struct writer *w, const struct spill_engine *e)
     number(w, "paged_in_bytes", e->dev.paged_in_bytes);
     number(w, "refused", e->dev.refused);
     put_counts(w, e);
+    open_in(w, "feedback", '{');
+    number(w, "sampled", a->feedback.sampled);
+    number(w, "unexplained", a->feedback.unexplained);
+    number(w, "planned", a->feedback.planned);
+    number(w, "adopted", a->feedback.adopted);
+    close_in(w, '}');
     number(w, "plan_count", a->plan_count);
     number(w, "plan_changes", a->changes);
     open_in(w, "plans", '[');

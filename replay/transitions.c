@@ -6,9 +6,8 @@
 #include "profiler/stack.h"
 #include "replay/engine.h"
 
-#define GUARDED_ITERATIONS 2
-#define SHORT_STRETCH      8 /* iterations: a plan that is left sooner may be part of a longer one */
-#define LONGER_TIMES       24 /* how many of its iterations are then watched for it */
+#define SHORT_STRETCH 8  /* iterations: a plan that is left sooner may be part of a longer one */
+#define LONGER_TIMES  24 /* how many of its iterations are then watched for it */
 
 bool spill_engine_boot(struct spill_engine *e)
 {
@@ -43,6 +42,7 @@ void spill_engine_end(struct spill_engine *e, bool gone)
     spill_planset_end(e);
     spill_follow_end(&e->follow);
     spill_recorder_end(&e->rec);
+    spill_sample_end(&e->feedback.sample);
     spill_slab_end(&e->slabs, &e->dev);
     spill_device_end(&e->dev);
     const struct spill_engine before = *e;
@@ -145,6 +145,7 @@ bool spill_engine_take_up(struct spill_engine *e, struct spill_planned *plan, ui
     e->partial = cursor > 0;
     spill_engine_stop_recording(e);
     e->account.plan_now = plan->stat;
+    spill_feedback_restart(e);
     e->account.borders = 0; /* times are taken within one stretch of replayed iterations */
     e->state = SPILL_STATE_GUARD;
     if (plan->guard_left == 0)
@@ -168,6 +169,7 @@ static bool leave(struct spill_engine *e)
     e->state = SPILL_STATE_OBSERVE;
     e->cursor = e->ops_done = e->frees_left = 0;
     spill_planset_restart(e);
+    spill_feedback_restart(e);
     spill_engine_start_recording(e);
     return true;
 }
@@ -218,7 +220,8 @@ void spill_engine_adopt(struct spill_engine *e, struct spill_script *script)
         spill_engine_give_up(e);
         return;
     }
-    plan->guard_left = GUARDED_ITERATIONS;
+    plan->expected_ns = script->predicted.step_ns;
+    plan->guard_left = SPILL_GUARDED_ITERATIONS;
     if (!spill_engine_take_up(e, plan, 0, 0)) {
         spill_perform_drop(&plan->perform, &e->dev);
         spill_engine_give_up(e);
@@ -231,6 +234,16 @@ void spill_engine_adopt(struct spill_engine *e, struct spill_script *script)
     if (!e->account.started_said)
         spill_account_started(e);
     e->account.started_said = true;
+}
+
+void spill_engine_replace(struct spill_engine *e, struct spill_script *script)
+{
+    e->account.changes++;
+    if (!spill_engine_find_border(e, script) || !leave(e)) {
+        spill_script_free(script);
+        return;
+    }
+    spill_engine_adopt(e, script);
 }
 
 /* A buffer that the last op was held for is freed. */
@@ -264,6 +277,7 @@ void spill_engine_advance(struct spill_engine *e)
     e->stretch++;
     if (e->state == SPILL_STATE_REPLAY) {
         spill_account_plan(&e->account)->replayed++;
+        spill_feedback_border(e);
         return;
     }
     spill_account_plan(&e->account)->guarded++;
