@@ -146,6 +146,7 @@ struct simgpu_op *simgpu_op_new(struct simgpu_stream *stream, const struct simgp
     }
     simgpu_op_after(op, stream->last);
     if (stream->legacy) {
+        simgpu_races_join_gone(op);
         for (struct simgpu_stream *s = stream->ctx->streams; s != NULL; s = s->next)
             if (simgpu_stream_blocks(s))
                 simgpu_op_after(op, s->last);

@@ -40,6 +40,7 @@ struct host_shadow {
 bool simgpu_races_on;
 static bool comparing, fatal;
 static uint32_t ticks[SLOTS], host_clock[SLOTS];
+static uint32_t gone[SIMGPU_MAX_DEVICES][2][SLOTS]; /* streams: non-blocking, blocking */
 static struct shadow **frames[SIMGPU_MAX_DEVICES];
 static struct host_shadow *host_pages[HOST_BUCKETS];
 static struct simgpu_op *now;
@@ -92,6 +93,25 @@ void simgpu_races_host_saw(const struct simgpu_op *op)
 {
     if (simgpu_races_on && op->clock != NULL)
         join(host_clock, op->clock);
+}
+
+void simgpu_races_stream_gone(const struct simgpu_op *last, bool blocking)
+{
+    if (simgpu_races_on && last != NULL && last->clock != NULL)
+        join(gone[last->device->ordinal][blocking], last->clock);
+}
+
+void simgpu_races_host_saw_gone(const struct simgpu_device *device, bool blocking_only)
+{
+    join(host_clock, gone[device->ordinal][true]);
+    if (!blocking_only)
+        join(host_clock, gone[device->ordinal][false]);
+}
+
+void simgpu_races_join_gone(struct simgpu_op *op)
+{
+    if (simgpu_races_on)
+        join(clock_of(op), gone[op->device->ordinal][true]);
 }
 
 void simgpu_races_forget(struct simgpu_op *op)

@@ -19,6 +19,11 @@ void simgpu_races_join(struct simgpu_op *op, const struct simgpu_op *earlier);
 void simgpu_races_submit(struct simgpu_op *op);
 /* The host has seen OP end: whatever it enqueues from now on comes after. */
 void simgpu_races_host_saw(const struct simgpu_op *op);
+/* A destroyed stream leaves with its last operation, LAST: what waits for the whole device, or for
+ * all blocking streams, comes after it all the same. */
+void simgpu_races_stream_gone(const struct simgpu_op *last, bool blocking);
+void simgpu_races_host_saw_gone(const struct simgpu_device *device, bool blocking_only);
+void simgpu_races_join_gone(struct simgpu_op *op);
 void simgpu_races_forget(struct simgpu_op *op);
 /* Around the run of an operation. In between, device memory is shut and each first touch faults. */
 void simgpu_races_begin(struct simgpu_op *op);

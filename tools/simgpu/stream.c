@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "graph.h"
+#include "races.h"
 #include "stream.h"
 
 static struct simgpu_stream *spare;
@@ -87,6 +88,7 @@ static void recycle(struct simgpu_stream *s)
     while (*link != s)
         link = &(*link)->next;
     *link = s->next;
+    simgpu_races_stream_gone(s->last, simgpu_stream_blocks(s));
     simgpu_op_release(s->last);
     s->magic = 0;
     s->next = spare;
@@ -112,6 +114,7 @@ CUresult simgpu_stream_wait_all(struct simgpu_ctx *ctx, bool blocking_only)
         }
         s = pending ? ctx->streams : s->next;
     }
+    simgpu_races_host_saw_gone(ctx->device, blocking_only);
     return ctx->device->sticky;
 }
 
