@@ -47,12 +47,18 @@ LAUNCH_EX(cuLaunchKernelEx_ptsz, SPILL_STREAM_T)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, SPILL_STREAM_L)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, SPILL_STREAM_T)
 
+/* What a host function did can be seen after a free. */
+static struct spill_opcall host_op(CUstream stream)
+{
+    return (struct spill_opcall){
+        .kind = SPILL_OPKIND_HOST_FUNC, .stream = stream, .host_pending = true};
+}
+
 #define HOST_FUNC(symbol, home)                                                                    \
     CUresult symbol(CUstream stream, CUhostFn fn, void *data)                                      \
     {                                                                                              \
-        SPILL_AROUND(                                                                              \
-            spill_opcalls_plain(SPILL_OPKIND_HOST_FUNC, spill_around_stream(stream, home)),        \
-            SPILL_REAL(symbol)(stream, fn, data));                                                 \
+        SPILL_AROUND(host_op(spill_around_stream(stream, home)),                                   \
+                     SPILL_REAL(symbol)(stream, fn, data));                                        \
     }
 HOST_FUNC(cuLaunchHostFunc, SPILL_STREAM_L)
 HOST_FUNC(cuLaunchHostFunc_ptsz, SPILL_STREAM_T)
@@ -60,9 +66,8 @@ HOST_FUNC(cuLaunchHostFunc_ptsz, SPILL_STREAM_T)
 #define CALLBACK(symbol, home)                                                                     \
     CUresult symbol(CUstream stream, CUstreamCallback callback, void *data, unsigned int flags)    \
     {                                                                                              \
-        SPILL_AROUND(                                                                              \
-            spill_opcalls_plain(SPILL_OPKIND_HOST_FUNC, spill_around_stream(stream, home)),        \
-            SPILL_REAL(symbol)(stream, callback, data, flags));                                    \
+        SPILL_AROUND(host_op(spill_around_stream(stream, home)),                                   \
+                     SPILL_REAL(symbol)(stream, callback, data, flags));                           \
     }
 CALLBACK(cuStreamAddCallback, SPILL_STREAM_L)
 CALLBACK(cuStreamAddCallback_ptsz, SPILL_STREAM_T)

@@ -9,8 +9,6 @@
 #include "profiler/timers.h"
 #include "profiler/timing.h"
 
-#define STREAM_MAX 64 /* more than that many share the last number */
-
 /* A buffer instance's serial -> its number in the trace. */
 struct identity {
     uint64_t serial;
@@ -38,9 +36,10 @@ struct build {
     struct identity *identities;
     struct named *names;
     struct sited *sites;
-    uint32_t first; /* record */
-    uint32_t start; /* of the iteration before */
-    CUstream streams[STREAM_MAX];
+    uint32_t first;    /* record */
+    uint32_t start;    /* of the iteration before */
+    CUstream *streams; /* by number */
+    size_t stream_cap;
     uint32_t stream_count;
 };
 
@@ -224,14 +223,18 @@ const char *spill_iteration_op_name(const struct spill_logrec *record)
     return kernel == NULL ? "kernel" : kernel->name;
 }
 
+/* Two streams never share a number: what is on one stream needs no wait. */
 static uint32_t stream_number(struct build *b, CUstream stream)
 {
     uint32_t n = 0;
     while (n < b->stream_count && b->streams[n] != stream)
         n++;
-    if (n == b->stream_count && n < STREAM_MAX)
-        b->streams[b->stream_count++] = stream;
-    return n < STREAM_MAX ? n : STREAM_MAX - 1;
+    if (n < b->stream_count)
+        return n;
+    if (SPILL_HEAP_GROW(b->streams, b->stream_cap, (size_t)n + 1) != 0)
+        return SPILL_TRACE_NONE;
+    b->streams[b->stream_count++] = stream;
+    return n;
 }
 
 /* What record I, an op, waits for; of what is older than an iteration nothing is left to wait for.
@@ -283,10 +286,13 @@ static enum spill_status add_op(struct build *b, uint32_t i)
         SPILL_HEAP_GROW(trace->accesses, it->access_cap,
                         (size_t)trace->access_count + record->touch_count) != 0)
         return SPILL_ERR_NOMEM;
+    uint32_t stream = stream_number(b, record->stream);
+    if (stream == SPILL_TRACE_NONE)
+        return SPILL_ERR_NOMEM;
     struct spill_trace_op *op = &trace->ops[n];
     *op = (struct spill_trace_op){.kind = record->opkind,
                                   .name = shared_name(b, spill_iteration_op_name(record)),
-                                  .stream = stream_number(b, record->stream),
+                                  .stream = stream,
                                   .access_first = trace->access_count,
                                   .access_count = record->touch_count};
     memcpy(op->grid, record->grid, sizeof(op->grid));
@@ -339,6 +345,7 @@ static void drop_tables(struct build *b)
     struct identity *identity, *next_identity;
     struct named *named, *next_named;
     struct sited *sited, *next_sited;
+    spill_heap_free(b->streams, b->stream_cap * sizeof(*b->streams));
     HASH_ITER(hh, b->identities, identity, next_identity)
     {
         HASH_DEL(b->identities, identity);

@@ -22,6 +22,7 @@ struct build {
     struct stay *stays;
     size_t stay_count, stay_cap;
     uint32_t *found;       /* scratch: one op per stream */
+    uint32_t *sources;     /* the same */
     uint32_t *in_position; /* by move: its place in the plan's in_order */
 };
 
@@ -223,7 +224,7 @@ static enum spill_status pair_frame(struct build *b, const struct stay *before,
 {
     uint32_t first, last;
     enum spill_status status = SPILL_OK;
-    uint32_t sources[68], count = 0;
+    uint32_t *sources = b->sources, count = 0;
     if ((before->end_token & 1) == 0) {
         sources[count++] = b->n + before->end_token / 2;
     } else {
@@ -313,8 +314,10 @@ static enum spill_status list_touches(struct build *b)
     b->touch_base = calloc((size_t)b->s->buffer_count + 2, sizeof(*b->touch_base));
     b->touch_ops = calloc((size_t)problem->access_count + 1, sizeof(*b->touch_ops));
     b->found = calloc(b->streams, sizeof(*b->found));
+    b->sources = calloc(b->streams, sizeof(*b->sources));
     b->in_position = calloc((size_t)b->m + 1, sizeof(*b->in_position));
-    if (b->touch_base == NULL || b->touch_ops == NULL || b->found == NULL || b->in_position == NULL)
+    if (b->touch_base == NULL || b->touch_ops == NULL || b->found == NULL || b->sources == NULL ||
+        b->in_position == NULL)
         return SPILL_ERR_NOMEM;
     for (uint32_t i = 0; i < b->m; i++)
         b->in_position[b->s->plan->in_order[i]] = i;
@@ -366,6 +369,7 @@ enum spill_status spill_ordering_build(struct spill_ordering *ordering,
     free(b.touch_base);
     free(b.stays);
     free(b.found);
+    free(b.sources);
     free(b.in_position);
     return status;
 }
