@@ -399,6 +399,47 @@ CASE(pool_attributes)
     OK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &got));
     CHECK(got >= 4096);
     OK(cudaMemPoolTrimTo(pool, 0));
+    OK(cudaFreeAsync(p, 0));
+    OK(cudaDeviceSynchronize());
+    uint64_t high = 1;
+    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &high) != cudaSuccess);
+    high = 0;
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &high));
+    OK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &got));
+    EQUAL(got, 0);
+    OK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &got));
+    CHECK(got >= 4096);
+}
+CASE(pool_memory_tells_its_pool)
+{
+    driver_up();
+    CUmemPoolProps props;
+    memset(&props, 0, sizeof props);
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemoryPool own, shared, got = NULL;
+    CUmemPoolPtrExportData data;
+    CUdeviceptr p, q, plain;
+    OK(cuMemPoolCreate(&own, &props));
+    props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    OK(cuMemPoolCreate(&shared, &props));
+    OK(cuMemAllocFromPoolAsync(&p, 1000, own, 0));
+    OK(cuMemAllocFromPoolAsync(&q, 1000, shared, 0));
+    OK(cuMemAlloc(&plain, 1000));
+    OK(cuStreamSynchronize(0));
+    OK(cuPointerGetAttribute(&got, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
+    CHECK(got == own);
+    OK(cuPointerGetAttribute(&got, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, q + 8));
+    CHECK(got == shared);
+    OK(cuPointerGetAttribute(&got, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, plain));
+    CHECK(got == NULL);
+    GIVES(cuMemPoolExportPointer(&data, p), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemPoolExportPointer(&data, q));
+    OK(cuMemFreeAsync(p, 0));
+    OK(cuMemFreeAsync(q, 0));
+    OK(cuMemFree(plain));
+    OK(cuMemPoolDestroy(own));
+    OK(cuMemPoolDestroy(shared));
 }
 CASE(ipc_handles_are_for_plain_memory_and_other_processes)
 {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "pool.h"
 
 struct pointer {
     uint64_t address, base, bytes; /* the allocation, mapping or registration around it */
@@ -12,6 +13,7 @@ struct pointer {
     bool known, mapped, plain, managed;
     unsigned long long id;
     struct simgpu_ctx *ctx;
+    CUmemoryPool pool; /* NULL: not of one */
 };
 
 static struct pointer examine(uint64_t address)
@@ -29,8 +31,9 @@ static struct pointer examine(uint64_t address)
         p.ordinal = current != NULL ? current->device->ordinal : 0;
         p.id = h->start;
     } else if (r != NULL && r->asked != 0) {
-        p.plain = true;
         p.known = p.mapped = simgpu_alloc_range(address, &p.base, &p.bytes);
+        p.pool = simgpu_pool_behind(p.base);
+        p.plain = p.pool == NULL;
         p.range = p.base;
         p.range_bytes = p.bytes;
         p.ordinal = r->device->ordinal;
@@ -115,8 +118,10 @@ static CUresult answer(const struct pointer *p, CUpointer_attribute attribute, v
         PUT(size_t, p->bytes);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        PUT(uint64_t, simgpu_pool_of(p->pool) != NULL ? simgpu_pool_of(p->pool)->handles : 0);
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        PUT(uint64_t, 0);
+        PUT(CUmemoryPool, p->pool);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         PUT(int, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);

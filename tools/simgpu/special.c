@@ -7,6 +7,7 @@
 #include "graph.h"
 #include "memory.h"
 #include "op.h"
+#include "pool.h"
 #include "races.h"
 #include "stream.h"
 
@@ -53,8 +54,9 @@ struct ipc {
 CUresult simgpu_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 {
     uint64_t base, bytes;
-    /* Legacy IPC is for cuMemAlloc only; memory that was mapped by hand has no such handle. */
-    if (handle == NULL || !simgpu_alloc_range(ptr, &base, &bytes))
+    /* Legacy IPC is for cuMemAlloc only; memory of pools, or mapped by hand, has no such handle. */
+    if (handle == NULL || !simgpu_alloc_range(ptr, &base, &bytes) ||
+        simgpu_pool_behind(base) != NULL)
         return CUDA_ERROR_INVALID_VALUE;
     struct ipc ipc = {IPC_MAGIC, base};
     memset(handle, 0, sizeof *handle);
