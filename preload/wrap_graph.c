@@ -13,7 +13,7 @@
             return call;                                                                           \
         spill_guard_sink->capture_begins();                                                        \
         CUresult result = call;                                                                    \
-        spill_guard_sink->capture_changed(stream);                                                 \
+        spill_guard_sink->capture_changed(stream, result == CUDA_SUCCESS);                         \
         spill_guard_leave();                                                                       \
         return result;                                                                             \
     } while (0)
@@ -49,7 +49,8 @@ BEGIN_CAPTURE_TO(cuStreamBeginCaptureToGraph_ptsz, SPILL_STREAM_T)
     {                                                                                              \
         CUresult result = SPILL_REAL(symbol)(stream, graph);                                       \
         if (spill_guard_enter()) {                                                                 \
-            spill_guard_sink->capture_changed(spill_around_stream(stream, home));                  \
+            spill_guard_sink->capture_changed(spill_around_stream(stream, home),                   \
+                                              result != CUDA_SUCCESS);                             \
             spill_guard_leave();                                                                   \
         }                                                                                          \
         return result;                                                                             \
@@ -75,41 +76,50 @@ static struct spill_opcall launch(CUstream stream, CUgraphExec exec)
 LAUNCH(cuGraphLaunch, SPILL_STREAM_L)
 LAUNCH(cuGraphLaunch_ptsz, SPILL_STREAM_T)
 
-/* CALL instantiates GRAPH. Once the device may launch it, nothing tells when it runs. */
-#define INSTANTIATED(exec, graph, flags, call)                                                     \
-    do {                                                                                           \
-        CUresult result = CUDA_SUCCESS;                                                            \
-        if (!spill_guard_enter())                                                                  \
-            return call;                                                                           \
-        if (((flags)&CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)                              \
-            result = spill_guard_sink->unseen();                                                   \
-        if (result == CUDA_SUCCESS)                                                                \
-            result = call;                                                                         \
-        if (result == CUDA_SUCCESS && (exec) != NULL)                                              \
-            spill_graphwalk_made(*(exec), graph);                                                  \
-        spill_guard_leave();                                                                       \
-        return result;                                                                             \
-    } while (0)
+/* Once the device may launch a graph, nothing tells when it runs. */
+static CUresult before_instantiation(unsigned long long flags)
+{
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == 0 || !spill_guard_enter())
+        return CUDA_SUCCESS;
+    CUresult result = spill_guard_sink->unseen();
+    spill_guard_leave();
+    return result;
+}
+
+static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph graph)
+{
+    if (result == CUDA_SUCCESS && exec != NULL && spill_guard_enter()) {
+        spill_graphwalk_made(*exec, graph);
+        spill_guard_leave();
+    }
+    return result;
+}
 
 #define INSTANTIATE_OLD(symbol)                                                                    \
     CUresult symbol(CUgraphExec *exec, CUgraph graph, CUgraphNode *failed, char *log,              \
                     size_t log_bytes)                                                              \
     {                                                                                              \
-        INSTANTIATED(exec, graph, 0, SPILL_REAL(symbol)(exec, graph, failed, log, log_bytes));     \
+        return instantiated(SPILL_REAL(symbol)(exec, graph, failed, log, log_bytes), exec, graph); \
     }
 INSTANTIATE_OLD(cuGraphInstantiate)
 INSTANTIATE_OLD(cuGraphInstantiate_v2)
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
-    INSTANTIATED(exec, graph, flags, SPILL_REAL(cuGraphInstantiateWithFlags)(exec, graph, flags));
+    CUresult result = before_instantiation(flags);
+    return result != CUDA_SUCCESS
+               ? result
+               : instantiated(SPILL_REAL(cuGraphInstantiateWithFlags)(exec, graph, flags), exec,
+                              graph);
 }
 
 #define INSTANTIATE(symbol)                                                                        \
     CUresult symbol(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)       \
     {                                                                                              \
-        INSTANTIATED(exec, graph, params == NULL ? 0 : params->flags,                              \
-                     SPILL_REAL(symbol)(exec, graph, params));                                     \
+        CUresult result = before_instantiation(params == NULL ? 0 : params->flags);                \
+        return result != CUDA_SUCCESS                                                              \
+                   ? result                                                                        \
+                   : instantiated(SPILL_REAL(symbol)(exec, graph, params), exec, graph);           \
     }
 INSTANTIATE(cuGraphInstantiateWithParams)
 INSTANTIATE(cuGraphInstantiateWithParams_ptsz)
@@ -127,12 +137,11 @@ CUresult cuGraphExecDestroy(CUgraphExec exec)
 /* CALL changes an executable graph, and NOTE tells what it does then. */
 #define CHANGED(call, note)                                                                        \
     do {                                                                                           \
-        if (!spill_guard_enter())                                                                  \
-            return call;                                                                           \
         CUresult result = call;                                                                    \
-        if (result == CUDA_SUCCESS)                                                                \
+        if (result == CUDA_SUCCESS && spill_guard_enter()) {                                       \
             note;                                                                                  \
-        spill_guard_leave();                                                                       \
+            spill_guard_leave();                                                                   \
+        }                                                                                          \
         return result;                                                                             \
     } while (0)
 
@@ -184,26 +193,26 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
 }
 
 /* What a failed update did change is not known: the old nodes and the new ones count. */
-#define UPDATED(exec, graph, call)                                                                 \
-    do {                                                                                           \
-        if (!spill_guard_enter())                                                                  \
-            return call;                                                                           \
-        CUresult result = call;                                                                    \
-        if (result == CUDA_SUCCESS)                                                                \
-            spill_graphwalk_made(exec, graph);                                                     \
-        else if (result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)                                   \
-            spill_graphwalk_more(exec, graph);                                                     \
-        spill_guard_leave();                                                                       \
-        return result;                                                                             \
-    } while (0)
+static CUresult updated(CUresult result, CUgraphExec exec, CUgraph graph)
+{
+    if ((result == CUDA_SUCCESS || result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) &&
+        spill_guard_enter()) {
+        if (result == CUDA_SUCCESS)
+            spill_graphwalk_made(exec, graph);
+        else
+            spill_graphwalk_more(exec, graph);
+        spill_guard_leave();
+    }
+    return result;
+}
 
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *failed,
                            CUgraphExecUpdateResult *outcome)
 {
-    UPDATED(exec, graph, SPILL_REAL(cuGraphExecUpdate)(exec, graph, failed, outcome));
+    return updated(SPILL_REAL(cuGraphExecUpdate)(exec, graph, failed, outcome), exec, graph);
 }
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
-    UPDATED(exec, graph, SPILL_REAL(cuGraphExecUpdate_v2)(exec, graph, info));
+    return updated(SPILL_REAL(cuGraphExecUpdate_v2)(exec, graph, info), exec, graph);
 }

@@ -24,12 +24,13 @@ static struct beside {
 
 static __thread char this_thread __attribute__((tls_model("initial-exec")));
 
-/* An error is most often that the legacy stream may not be used while another one is captured. */
+/* Nor can the legacy stream be used while a stream that blocks it is captured. */
 bool spill_captures_hold(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return SPILL_CU(cuStreamIsCapturing)(stream, &status) != CUDA_SUCCESS ||
-           status != CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result = SPILL_CU(cuStreamIsCapturing)(stream, &status);
+    return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+           (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 static uint32_t find(CUstream stream)
@@ -67,12 +68,13 @@ static void drop(uint32_t i)
     set_count(spill_captures_count - 1);
 }
 
-void spill_captures_look(CUstream stream)
+void spill_captures_look(CUstream stream, bool expected)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     uint32_t i = find(stream);
-    bool open = SPILL_CU(cuStreamIsCapturing)(stream, &status) == CUDA_SUCCESS &&
-                status != CU_STREAM_CAPTURE_STATUS_NONE;
+    bool open = SPILL_CU(cuStreamIsCapturing)(stream, &status) == CUDA_SUCCESS
+                    ? status != CU_STREAM_CAPTURE_STATUS_NONE
+                    : expected;
     if (open && i == spill_captures_count)
         add(stream);
     else if (!open && i < spill_captures_count)

@@ -20,8 +20,9 @@ static inline bool spill_captures_any(void)
     return __builtin_expect(__atomic_load_n(&spill_captures_count, __ATOMIC_RELAXED) != 0, 0);
 }
 
-/* Did the call that was just made begin, or end, a capture of STREAM? */
-void spill_captures_look(CUstream stream);
+/* A call was made that may have begun or ended a capture of STREAM. Is it open now? As EXPECTED, if
+ * the driver does not say. */
+void spill_captures_look(CUstream stream, bool expected);
 /* Is STREAM captured, perhaps because it waits for an event of a capture? */
 bool spill_captures_hold(CUstream stream);
 /* STREAM, or CONTEXT with all its streams and events, goes away. */

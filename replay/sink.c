@@ -166,11 +166,6 @@ static bool capturing(void)
     return spill_captures_any();
 }
 
-static void capture_changed(CUstream stream)
-{
-    spill_captures_look(stream);
-}
-
 /* The start of the page of a managed span that ADDR lies in; 0: in none. */
 static uint64_t page_of(uint64_t addr)
 {
@@ -373,7 +368,7 @@ const struct spill_sink *spill_engine_sink(const struct spill_config *config,
         .before = before,
         .after = after,
         .capture_begins = capture_begins,
-        .capture_changed = capture_changed,
+        .capture_changed = spill_captures_look,
         .capturing = capturing,
         .graph_made = spill_graphs_made,
         .graph_node = graph_node,

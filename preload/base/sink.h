@@ -92,9 +92,10 @@ struct spill_sink {
      * call is not made. */
     CUresult (*before)(struct spill_opcall *op);
     void (*after)(struct spill_opcall *op, CUresult result);
-    /* A capture is about to begin; and after a call that may have begun or ended one of STREAM. */
+    /* A capture is about to begin; and after a call that may have begun or ended one of STREAM,
+     * which should be OPEN now. */
     void (*capture_begins)(void);
-    void (*capture_changed)(CUstream stream);
+    void (*capture_changed)(CUstream stream, bool open);
     /* Is any stream being captured? May be asked outside the guard. */
     bool (*capturing)(void);
     /* EXEC was made, with no node so far; NODE of it, perhaps within OWNER's child graph (NULL: it

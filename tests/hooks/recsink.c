@@ -77,8 +77,9 @@ static void on_capture_begins(void)
     recsink_counts.captures++;
 }
 
-static void on_capture_changed(CUstream stream)
+static void on_capture_changed(CUstream stream, bool open)
 {
+    (void)open;
     recsink_counts.captures++;
     recsink_counts.default_stream = stream == CU_STREAM_LEGACY       ? 1
                                     : stream == CU_STREAM_PER_THREAD ? 2
