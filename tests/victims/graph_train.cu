@@ -6,11 +6,15 @@
  *   --anew       executable graphs are destroyed and instantiated anew in each step
  *   --again N    every N steps all is captured again, for other activations, and updated
  *   --params     in each step a kernel's parameters are set to another input
+ *   --device     a graph is instantiated for launches by the device; --updatable: a kernel of it
+ * may be changed there
  *   --nodes      copies, memsets and child graphs, built by hand and changed by ExecNodeSetParams
  * and kin
  *   --alloc      all is captured in each step, and memory is allocated and freed in the captures
  *   --beside     another stream works while a capture goes on
  *   --table N    a graph copies an address from the host, which is another one from step N on
+ *   --device     the device may launch the graphs, too; --updatable: and change one of their
+ * kernels
  *   --plain      the same without graphs, whose output must be the same */
 #include <cuda.h>
 
@@ -19,7 +23,7 @@
 enum { LAYERS_MAX = 16, STRIDE = 509 };
 
 static int steps = 14, layers = 6, mib = 4, parts = 1, one, fork_, anew, again, params_, nodes,
-           alloc, beside, table, plain;
+           alloc, beside, table, device, updatable, plain;
 static int count;
 static float *weight[LAYERS_MAX], *moment[LAYERS_MAX], *gradient[LAYERS_MAX], *mean[LAYERS_MAX];
 static float *activation[2][LAYERS_MAX + 1]; /* the second set with --again */
@@ -177,6 +181,23 @@ static void act(enum phase phase, int from, int to, float *scratch)
         go_down(from, to);
 }
 
+/* What no call shows later. The simulated device does not do it; a real one asks more of such
+ * graphs. */
+static void instantiate_unseen(struct part *p)
+{
+    CUDA_GRAPH_INSTANTIATE_PARAMS how = {};
+    CUkernelNodeAttrValue value = {};
+    CUgraphNode first;
+    size_t n = 1;
+    how.flags = device ? CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH : 0;
+    value.deviceUpdatableKernelNode.deviceUpdatable = 1;
+    CHECK_ANY(cuGraphGetRootNodes(p->graph, &first, &n));
+    if (updatable)
+        CHECK_ANY(cuGraphKernelNodeSetAttribute(
+            first, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value));
+    CHECK_ANY(cuGraphInstantiateWithParams(&p->exec, p->graph, &how));
+}
+
 static void capture(struct part *p, enum phase phase, int from, int to)
 {
     cudaGraph_t graph;
@@ -199,12 +220,14 @@ static void capture(struct part *p, enum phase phase, int from, int to)
     if (p->exec != NULL && !anew && !alloc) {
         cudaGraphExecUpdateResultInfo info;
         CHECK(cudaGraphExecUpdate(p->exec, graph, &info));
-    } else {
-        CHECK(cudaGraphInstantiate(&p->exec, graph, 0));
     }
     if (p->graph != NULL)
         CHECK(cudaGraphDestroy(p->graph));
     p->graph = graph;
+    if (p->exec == NULL && (device || (updatable && phase == THERE)))
+        instantiate_unseen(p);
+    else if (p->exec == NULL)
+        CHECK(cudaGraphInstantiate(&p->exec, graph, 0));
 }
 
 static void each_part(void (*act_on)(struct part *p, enum phase phase, int from, int to))
@@ -308,8 +331,9 @@ int main(int argc, char **argv)
         {"--steps", &steps, 0}, {"--layers", &layers, 0}, {"--mib", &mib, 0},
         {"--parts", &parts, 0}, {"--one", &one, 1},       {"--fork", &fork_, 1},
         {"--anew", &anew, 1},   {"--again", &again, 0},   {"--params", &params_, 1},
-        {"--nodes", &nodes, 1}, {"--alloc", &alloc, 1},   {"--beside", &beside, 1},
-        {"--table", &table, 0}, {"--plain", &plain, 1}};
+        {"--nodes", &nodes, 1}, {"--device", &device, 1}, {"--updatable", &updatable, 1},
+        {"--alloc", &alloc, 1}, {"--beside", &beside, 1}, {"--table", &table, 0},
+        {"--plain", &plain, 1}};
     victim_parse(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (layers < 2 || layers > LAYERS_MAX || mib < 1 || parts < 1 || parts > layers)
         return 64;
