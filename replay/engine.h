@@ -66,7 +66,6 @@ struct spill_engine {
     uint32_t hold;              /* events during which a plan that was left is not taken up again */
     bool looked_longer;         /* for an iteration made of several of the active plan's */
     uint32_t frees_left;        /* before the last op's deaths and copies in may be done */
-    bool partial;               /* the plan was entered within the iteration that goes on */
     uint32_t open_op;           /* script op between before and after, SPILL_NO_EVENT: none */
     bool booted;                /* at least once */
     bool numbered; /* another device was managed before: this one is told apart in what is said */

@@ -169,8 +169,7 @@ static uint64_t change_ns(const struct spill_script *script, const struct spill_
 {
     const struct spill_trace *trace = &script->it.trace;
     const struct spill_steptime *time = &script->predicted;
-    uint64_t ns =
-        SPILL_GUARDED_ITERATIONS * (script->plan->compute_ns + time->out_ns + time->in_ns);
+    uint64_t ns = SPILL_GUARDED_TIMES * (script->plan->compute_ns + time->out_ns + time->in_ns);
     if (trace->out.bytes_per_s != 0)
         ns += (uint64_t)((__uint128_t)script->slab_bytes * 1000000000 / trace->out.bytes_per_s);
     if (trace->in.bytes_per_s != 0)

@@ -138,6 +138,10 @@ CUresult spill_perform_guard_after(struct spill_perform *perform, struct spill_d
         name_fault(perform, dev, k, result);
         return result;
     }
+    if (perform->guarded[k] < SPILL_GUARDED_TIMES) {
+        perform->guarded[k]++;
+        perform->guard_left--;
+    }
     for (uint32_t i = 0; result == CUDA_SUCCESS && i < op->outs.count; i++)
         result = move_out(perform, dev, op->outs.first + i);
     return result == CUDA_SUCCESS && op->frees == 0 ? spill_perform_guard_freed(perform, dev, k)

@@ -57,8 +57,10 @@ enum spill_status spill_perform_place(struct spill_perform *perform, struct spil
     memset(perform, 0, sizeof(*perform));
     perform->events = spill_heap_alloc((script->event_count + 1) * sizeof(*perform->events));
     perform->bound = spill_heap_alloc((script->plan->frame_count + 1) * sizeof(*perform->bound));
-    if (perform->events == NULL || perform->bound == NULL)
+    perform->guarded = spill_heap_alloc((size_t)script->op_count + 1);
+    if (perform->events == NULL || perform->bound == NULL || perform->guarded == NULL)
         goto err_tables;
+    perform->guard_left = SPILL_GUARDED_TIMES * script->op_count;
     perform->slab_bytes = script->slab_bytes + (verify ? spill_verify_scratch(script) : 0);
     if (verify && !spill_hostpool_slab(&dev->host, perform->slab_bytes)) {
         verify = false;
@@ -93,6 +95,7 @@ enum spill_status spill_perform_place(struct spill_perform *perform, struct spil
 err_tables:
     spill_heap_free(perform->events, (script->event_count + 1) * sizeof(*perform->events));
     spill_heap_free(perform->bound, (script->plan->frame_count + 1) * sizeof(*perform->bound));
+    spill_heap_free(perform->guarded, (size_t)script->op_count + 1);
     memset(perform, 0, sizeof(*perform));
     return status;
 }
@@ -107,6 +110,7 @@ void spill_perform_drop(struct spill_perform *perform, struct spill_device *dev)
         disclaim(dev, span_page(s, b), s->buffers[b].page_count);
     spill_heap_free(perform->events, (s->event_count + 1) * sizeof(*perform->events));
     spill_heap_free(perform->bound, (s->plan->frame_count + 1) * sizeof(*perform->bound));
+    spill_heap_free(perform->guarded, (size_t)s->op_count + 1);
     spill_script_free(s);
     memset(perform, 0, sizeof(*perform));
 }

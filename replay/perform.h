@@ -12,6 +12,9 @@
 #include "replay/script.h"
 #include "replay/verify.h"
 
+/* Times that each op of a new plan is to be guarded: two iterations, or as many parts of more. */
+#define SPILL_GUARDED_TIMES 2
+
 struct spill_perform {
     struct spill_script *script; /* NULL: none in force */
     char *slab;                  /* the first slab_bytes of the device's host memory */
@@ -20,6 +23,8 @@ struct spill_perform {
     CUevent *events;
     uint32_t *bound; /* plan frame -> frame of the device, SPILL_NO_FRAME: not bound */
     bool aliased;
+    uint8_t *guarded;    /* of each op: times that it ran while all was unmapped that is out */
+    uint32_t guard_left; /* such times still to come, of all ops together; 0: it may be replayed */
     struct spill_verify verify;
     struct spill_sample *sample; /* of the iteration that goes on; NULL: none */
 };

@@ -10,8 +10,7 @@
 #include "profiler/recorder.h"
 #include "replay/perform.h"
 
-#define SPILL_PLANS              4
-#define SPILL_GUARDED_ITERATIONS 2 /* of a new plan */
+#define SPILL_PLANS 4
 
 struct spill_planned {
     struct spill_perform perform; /* script NULL: a free place */
@@ -20,7 +19,6 @@ struct spill_planned {
     uint32_t stat;                /* its number in the account */
     uint64_t expected_ns;         /* a step: as predicted, or by what was measured since */
     uint32_t rounds;              /* of feedback */
-    uint32_t guard_left;          /* guarded iterations still to do */
     uint32_t common[SPILL_PLANS]; /* events that it and another plan of the set begin with */
     uint32_t cursor;              /* while another one, or none, is in force: events seen of it */
     bool hit;                     /* the event that happens now is the next of these */

@@ -142,13 +142,12 @@ bool spill_engine_take_up(struct spill_engine *e, struct spill_planned *plan, ui
     e->ops_done = ops;
     e->frees_left = left;
     e->stretch = 0;
-    e->partial = cursor > 0;
     spill_engine_stop_recording(e);
     e->account.plan_now = plan->stat;
     spill_feedback_restart(e);
     e->account.borders = 0; /* times are taken within one stretch of replayed iterations */
     e->state = SPILL_STATE_GUARD;
-    if (plan->guard_left == 0)
+    if (plan->perform.guard_left == 0)
         enter_replay(e);
     return e->state != SPILL_STATE_OBSERVE;
 }
@@ -221,7 +220,6 @@ void spill_engine_adopt(struct spill_engine *e, struct spill_script *script)
         return;
     }
     plan->expected_ns = script->predicted.step_ns;
-    plan->guard_left = SPILL_GUARDED_ITERATIONS;
     if (!spill_engine_take_up(e, plan, 0, 0)) {
         spill_perform_drop(&plan->perform, &e->dev);
         spill_engine_give_up(e);
@@ -271,9 +269,8 @@ void spill_engine_advance(struct spill_engine *e)
     }
     if (++e->cursor < plan->perform.script->it.event_count)
         return;
-    bool partial = e->partial;
     e->cursor = e->ops_done = 0;
-    e->partial = plan->wary = false;
+    plan->wary = false;
     e->stretch++;
     if (e->state == SPILL_STATE_REPLAY) {
         spill_account_plan(&e->account)->replayed++;
@@ -281,7 +278,7 @@ void spill_engine_advance(struct spill_engine *e)
         return;
     }
     spill_account_plan(&e->account)->guarded++;
-    if (!partial && --plan->guard_left == 0)
+    if (plan->perform.guard_left == 0)
         enter_replay(e);
 }
 

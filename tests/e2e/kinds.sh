@@ -16,6 +16,9 @@ for budget in 48 38 30; do
 done
 [ "$(report 38.json '.devices[0] | .plan_changes >= 5 and ([.plans[].replayed] | add >= 8) and .plan_count >= 3')" = true ] ||
     fail "plans did not follow on each other: $(jq -c '.devices[0] | .plan_changes, [.plans[].replayed]' 38.json)"
+# A kind that always parts from another one under way is guarded part by part, and then replayed.
+[ "$(report 38.json '.devices[0] | [.plans[] | select(.guarded + .replayed >= 5)] | length >= 3 and all(.replayed > 0)')" = true ] ||
+    fail "a plan stays guarded: $(jq -c '.devices[0] | [.plans[] | [.guarded, .replayed]]' 38.json)"
 SIMGPU_SEED=11 "$SPILLWAY" run --gpu-mem 38MiB $KINDS >out 2>err || fail "another order: exit status $?"
 same "another order" out
 exit $failed
