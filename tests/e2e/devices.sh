@@ -36,6 +36,7 @@ same "host memory shared" out
 [ "$(report host.json .peak_pinned_bytes)" -le $((60 << 20)) ] || fail "$(report host.json .peak_pinned_bytes) bytes pinned, of 60 MiB"
 # What is copied between devices stays where it is, and the rest still moves.
 bend 44MiB 4 --devices 2 --copy --steps 20
+bend 44MiB 4 --devices 2 --copy --graph --steps 20
 # A device that another one may reach into keeps everything.
 bend 64MiB 0 --devices 2 --peer
 grep -q 'another device was given access' err || fail "nothing was said of the peer"

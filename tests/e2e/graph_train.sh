@@ -49,6 +49,7 @@ within "--steps 22" 76 3 6
 try "--steps 22 --parts 2 --fork" 50 6
 within "--steps 22 --parts 2 --fork" 75 3 6
 try "--steps 22 --one" 82 6          # the smallest in which its only graph fits
+within "--steps 22 --one --nest" 82 3 6
 try "--steps 22 --anew --parts 2" 55 6
 try "--steps 26 --parts 3 --params" 50 1 # two steps are an iteration
 try "--steps 24 --parts 2 --alloc" 60 6

@@ -15,8 +15,8 @@ one_variant() { # LABEL PROGRAM MODE
     same_losses "$label: losses, profiled" plain.out profiled.out
     own_words "$label, profiled" profiled.summary
     if [ "$mode" = graph ]; then
-        # A graph's launch is one operation; the iteration found may be several steps. Once graphs hold addresses
-        # everything stays: the whole need must fit.
+        # A graph's launch is one operation; the iteration found may be several steps. What its nodes touch, nearly
+        # everything here, must fit at once.
         if [ "${OPS:-0}" -gt 0 ] && [ $((OPS % told)) -eq 0 ]; then
             ok "$label: operations seen" "$OPS" "" "in $((OPS / told)) steps of $told"
         else

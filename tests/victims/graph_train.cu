@@ -8,6 +8,7 @@
  *   --params     in each step a kernel's parameters are set to another input
  *   --device     a graph is instantiated for launches by the device; --updatable: a kernel of it
  * may be changed there
+ *   --nest       the graphs of a step are launched into a capture, and become one graph's children
  *   --nodes      copies, memsets and child graphs, built by hand and changed by ExecNodeSetParams
  * and kin
  *   --alloc      all is captured in each step, and memory is allocated and freed in the captures
@@ -23,7 +24,7 @@
 enum { LAYERS_MAX = 16, STRIDE = 509 };
 
 static int steps = 14, layers = 6, mib = 4, parts = 1, one, fork_, anew, again, params_, nodes,
-           alloc, beside, table, device, updatable, plain;
+           alloc, beside, table, device, updatable, nest, plain;
 static int count;
 static float *weight[LAYERS_MAX], *moment[LAYERS_MAX], *gradient[LAYERS_MAX], *mean[LAYERS_MAX];
 static float *activation[2][LAYERS_MAX + 1]; /* the second set with --again */
@@ -39,7 +40,7 @@ struct part {
     cudaGraphExec_t exec;
     float *scratch; /* --alloc */
 };
-static struct part there[LAYERS_MAX], back[LAYERS_MAX], update[LAYERS_MAX], whole;
+static struct part there[LAYERS_MAX], back[LAYERS_MAX], update[LAYERS_MAX], whole, outer;
 
 #define EACH(i, n) for (int i = STRIDE * threadIdx.x; i < n; i += STRIDE * blockDim.x)
 
@@ -252,6 +253,14 @@ static void launch(struct part *p, enum phase phase, int from, int to)
         CHECK(cudaGraphLaunch(p->exec, stream));
 }
 
+static void nest_all(void)
+{
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    each_part(launch);
+    CHECK(cudaStreamEndCapture(stream, &outer.graph));
+    CHECK(cudaGraphInstantiate(&outer.exec, outer.graph, 0));
+}
+
 static void finish(struct part *p, enum phase, int, int)
 {
     if (anew || alloc) {
@@ -310,7 +319,10 @@ static void step(int number)
         each_part(instantiate);
     if (params_)
         set_input(number % 2);
-    each_part(launch);
+    if (nest)
+        launch(&outer, WHOLE, 0, layers);
+    else
+        each_part(launch);
     if (nodes)
         nodes_step(number);
     for (int l = 0; l < layers; l++) {
@@ -328,12 +340,12 @@ static void step(int number)
 int main(int argc, char **argv)
 {
     const struct victim_option options[] = {
-        {"--steps", &steps, 0}, {"--layers", &layers, 0}, {"--mib", &mib, 0},
-        {"--parts", &parts, 0}, {"--one", &one, 1},       {"--fork", &fork_, 1},
-        {"--anew", &anew, 1},   {"--again", &again, 0},   {"--params", &params_, 1},
-        {"--nodes", &nodes, 1}, {"--device", &device, 1}, {"--updatable", &updatable, 1},
-        {"--alloc", &alloc, 1}, {"--beside", &beside, 1}, {"--table", &table, 0},
-        {"--plain", &plain, 1}};
+        {"--steps", &steps, 0},         {"--layers", &layers, 0}, {"--mib", &mib, 0},
+        {"--parts", &parts, 0},         {"--one", &one, 1},       {"--fork", &fork_, 1},
+        {"--anew", &anew, 1},           {"--again", &again, 0},   {"--params", &params_, 1},
+        {"--nodes", &nodes, 1},         {"--device", &device, 1}, {"--nest", &nest, 1},
+        {"--updatable", &updatable, 1}, {"--alloc", &alloc, 1},   {"--beside", &beside, 1},
+        {"--table", &table, 0},         {"--plain", &plain, 1}};
     victim_parse(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (layers < 2 || layers > LAYERS_MAX || mib < 1 || parts < 1 || parts > layers)
         return 64;
@@ -371,6 +383,8 @@ int main(int argc, char **argv)
     CHECK(cudaDeviceSynchronize());
     if (!alloc)
         each_part(capture);
+    if (nest && !plain)
+        nest_all();
     for (int s = 1; s <= steps; s++)
         step(s);
     return 0;

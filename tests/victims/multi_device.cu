@@ -5,6 +5,7 @@
  *   --devices N --steps N --layers N
  *   --threads   a thread for each device; otherwise one drives all, a step each in turn
  *   --copy      each step ends with a copy of weights from each device to the next one
+ *   --graph     the same by a graph of each device
  *   --peer      from step 4 on device 1 reads device 0's weights
  *   --reset N   the loop runs N times, with cudaDeviceReset in between
  *   --kinds     steps of three kinds in irregular turns: whole ones, of half the layers, without
@@ -24,7 +25,7 @@ enum {
 };
 
 static int devices = 1, steps = 12, layers = 6, resets = 1;
-static int threads, copies, peers, contexts, kinds;
+static int threads, copies, graphs, peers, contexts, kinds;
 
 /* Of each step: 0 whole, 1 half the layers, 2 without the way back. */
 static const char turns[] = "0000111022200100112001220001102210012001120221001200112200011022";
@@ -33,6 +34,7 @@ struct net {
     int device;
     float *w[LAYERS_MAX], *a[LAYERS_MAX + 1], *inbox, *sum;
     cudaStream_t stream;
+    cudaGraphExec_t graph; /* of the copy to the next device */
     float printed[2 * 64];
 };
 static struct net nets[DEVICES_MAX];
@@ -111,9 +113,23 @@ static void step(struct net *net, int number)
 
 static void send(struct net *from, struct net *to)
 {
+    cudaGraph_t captured;
     CHECK_ANY(cudaSetDevice(from->device));
+    if (graphs && from->graph != NULL) {
+        CHECK_ANY(cudaGraphLaunch(from->graph, from->stream));
+        CHECK_ANY(cudaStreamSynchronize(from->stream));
+        return;
+    }
+    if (graphs)
+        CHECK_ANY(cudaStreamBeginCapture(from->stream, cudaStreamCaptureModeGlobal));
     CHECK_ANY(cudaMemcpyPeerAsync(to->inbox, to->device, from->w[layers / 2], from->device,
                                   sizeof(float) * ELEMENTS, from->stream));
+    if (graphs) {
+        CHECK_ANY(cudaStreamEndCapture(from->stream, &captured));
+        CHECK_ANY(cudaGraphInstantiate(&from->graph, captured, 0));
+        send(from, to);
+        return;
+    }
     CHECK_ANY(cudaStreamSynchronize(from->stream));
 }
 
@@ -202,9 +218,10 @@ static void run_in_turn(void)
 static void parse(int argc, char **argv)
 {
     static const struct victim_option options[] = {
-        {"--devices", &devices, 0}, {"--steps", &steps, 0},      {"--layers", &layers, 0},
-        {"--reset", &resets, 0},    {"--threads", &threads, 1},  {"--copy", &copies, 1},
-        {"--peer", &peers, 1},      {"--context", &contexts, 1}, {"--kinds", &kinds, 1},
+        {"--devices", &devices, 0}, {"--steps", &steps, 0},     {"--layers", &layers, 0},
+        {"--reset", &resets, 0},    {"--threads", &threads, 1}, {"--copy", &copies, 1},
+        {"--graph", &graphs, 1},    {"--peer", &peers, 1},      {"--context", &contexts, 1},
+        {"--kinds", &kinds, 1},
     };
     victim_parse(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (devices < 1 || devices > DEVICES_MAX || layers < 2 || layers > LAYERS_MAX || steps < 1 ||
