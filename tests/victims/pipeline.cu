@@ -16,7 +16,7 @@ enum {
     LAYERS = 6,
     BRANCHES_MAX = 200,
     WORDS = 1 << 20, /* of a buffer: two pages */
-    APART = 16411    /* every so many words one is worked on */
+    APART = 16384    /* every so many words one is worked on, the same in each page */
 };
 
 static int steps = 12, branches = 2, legacy, own, fresh, with_host;

@@ -15,7 +15,7 @@
 #define KIB ((size_t)1024)
 
 enum {
-    APART = 16411 /* every so many words one is worked on: all pages, at a cost tests can pay */
+    APART = 16384 /* every so many words one is worked on, the same in each page */
 };
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM

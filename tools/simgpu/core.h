@@ -108,6 +108,9 @@ bool simgpu_inject_fails(enum simgpu_api_id id, CUresult *result);
 /* How much longer the operations of this call of function ID take (SIMGPU_SLOW). */
 uint64_t simgpu_inject_slow(enum simgpu_api_id id);
 bool simgpu_inject_drops_wait(void);
+/* In each cuMemMap: the address whose memory it is to map in place of its own, 0: none. */
+uint64_t simgpu_inject_twin(void);
+void simgpu_inject_mapped(uint64_t address, uint32_t frame);
 /* What of a device may be allocated now (SIMGPU_SHRINK); UINT64_MAX if all. */
 uint64_t simgpu_inject_capacity(void);
 void simgpu_inject_load(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults on request: SIMGPU_FAIL="name:n[=CODE],name:*", SIMGPU_SLOW="name:n[-m]=TIME",
- * SIMGPU_DROP_WAIT=N and SIMGPU_SHRINK="n:SIZE"; and SIMGPU_DRIFT="TIME:engine=FACTOR". Several
- * rules are separated by commas. */
+ * SIMGPU_DROP_WAIT=N, SIMGPU_TWIN="n:ADDRESS" and SIMGPU_SHRINK="n:SIZE"; and
+ * SIMGPU_DRIFT="TIME:engine=FACTOR". Several rules are separated by commas. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ struct rules {
 };
 static struct rules failing, slow;
 static uint64_t dropped_wait;
+static uint64_t twin_map, twin_address, maps; /* SIMGPU_TWIN; calls of cuMemMap */
+static FILE *maps_file;                       /* SIMGPU_MAPS */
 static uint64_t shrink_from, shrink_bytes = UINT64_MAX;
 
 /* SIMGPU_DRIFT: from a moment on the engines' operations take that many times as long. */
@@ -153,6 +156,14 @@ void simgpu_inject_load(void)
 {
     const char *wait = getenv("SIMGPU_DROP_WAIT");
     dropped_wait = wait != NULL ? strtoull(wait, NULL, 10) : 0;
+    const char *twin = getenv("SIMGPU_TWIN"), *path = getenv("SIMGPU_MAPS");
+    char *colon = NULL;
+    twin_map = twin != NULL ? strtoull(twin, &colon, 10) : 0;
+    if (colon != NULL && *colon == ':')
+        twin_address = strtoull(colon + 1, NULL, 0);
+    else if (twin != NULL)
+        simgpu_say("SIMGPU_TWIN=%s is not of the form CALL:ADDRESS", twin);
+    maps_file = path != NULL && *path != '\0' ? fopen(path, "w") : NULL;
     const char *shrink = getenv("SIMGPU_SHRINK"),
                *size = shrink != NULL ? strchr(shrink, ':') : NULL;
     if (size != NULL && simgpu_config_size(size + 1, &shrink_bytes))
@@ -162,6 +173,20 @@ void simgpu_inject_load(void)
     load_rules(&failing, "SIMGPU_FAIL");
     load_rules(&slow, "SIMGPU_SLOW");
     load_drifts();
+}
+
+uint64_t simgpu_inject_twin(void)
+{
+    return ++maps == twin_map ? twin_address : 0;
+}
+
+void simgpu_inject_mapped(uint64_t address, uint32_t frame)
+{
+    if (maps_file == NULL)
+        return;
+    fprintf(maps_file, "%llu %#llx %u\n", (unsigned long long)maps, (unsigned long long)address,
+            frame);
+    fflush(maps_file); /* a child of fork must not have it in its buffer */
 }
 
 static const struct rule *rule_for(const struct rules *rules, enum simgpu_api_id id)
