@@ -177,10 +177,8 @@ uint32_t spill_device_frame_limit(const struct spill_device *dev)
     return (uint32_t)((dev->gpu_budget - dev->unmanaged_bytes) >> dev->page_shift);
 }
 
-uint32_t spill_device_take_frame(struct spill_device *dev)
+static uint32_t create_frame(struct spill_device *dev)
 {
-    if (dev->free_count > 0)
-        return dev->free_frames[--dev->free_count];
     if (dev->frame_count >= spill_device_frame_limit(dev))
         return SPILL_NO_FRAME;
     CUmemAllocationProp prop = frame_prop(dev);
@@ -192,6 +190,21 @@ uint32_t spill_device_take_frame(struct spill_device *dev)
     if (bytes > dev->peak_bytes)
         dev->peak_bytes = bytes;
     return dev->frame_count - 1;
+}
+
+uint32_t spill_device_take_frame(struct spill_device *dev)
+{
+    return dev->free_count > 0 ? dev->free_frames[--dev->free_count] : create_frame(dev);
+}
+
+void spill_device_stock_frames(struct spill_device *dev, uint32_t want)
+{
+    while (dev->free_count < want) {
+        uint32_t frame = create_frame(dev);
+        if (frame == SPILL_NO_FRAME)
+            return;
+        spill_device_give_frame(dev, frame);
+    }
 }
 
 void spill_device_give_frame(struct spill_device *dev, uint32_t frame)

@@ -92,6 +92,8 @@ uint32_t spill_device_frame_limit(const struct spill_device *dev);
 /* Takes a free frame, creating one if the budget allows; SPILL_NO_FRAME: none to be had. */
 uint32_t spill_device_take_frame(struct spill_device *dev);
 void spill_device_give_frame(struct spill_device *dev, uint32_t frame);
+/* Creates frames until WANT are free, as far as the budget and the card allow. */
+void spill_device_stock_frames(struct spill_device *dev, uint32_t want);
 /* Gives free frames' memory back to the driver until at most LIMIT frames exist, as far as
  * possible. */
 void spill_device_trim_frames(struct spill_device *dev, uint32_t limit);

@@ -83,22 +83,23 @@ static CUresult reclaim_dead(struct spill_device *dev, uint32_t want)
     return CUDA_SUCCESS;
 }
 
-/* Makes WANT frames free or creatable, by eviction if need be. */
+/* Makes WANT frames free, by eviction if need be: the card may have less than the budget leaves, as
+ * what the program freed in stream order comes back only when the device is there. */
 static CUresult make_room(struct spill_device *dev, uint32_t want)
 {
-    uint32_t limit = spill_device_frame_limit(dev);
     bool drained = false;
     for (;;) {
-        uint32_t creatable = limit > dev->frame_count ? limit - dev->frame_count : 0;
-        if (dev->free_count + creatable >= want)
+        spill_device_stock_frames(dev, want);
+        if (dev->free_count >= want)
             return CUDA_SUCCESS;
-        uint32_t short_by = want - creatable;
         CUresult result = CUDA_SUCCESS;
         if (!drained)
             result = spill_device_drain(dev);
         if (result == CUDA_SUCCESS)
-            result = reclaim_dead(dev, short_by);
-        if (result != CUDA_SUCCESS || dev->free_count >= short_by)
+            result = reclaim_dead(dev, want);
+        if (result == CUDA_SUCCESS && !drained)
+            spill_device_stock_frames(dev, want);
+        if (result != CUDA_SUCCESS || dev->free_count >= want)
             return result;
         if (!drained) /* before anything is evicted: what may be reached unseen? */
             result = spill_contents_scan_slabs(dev);
@@ -112,7 +113,7 @@ static CUresult make_room(struct spill_device *dev, uint32_t want)
         uint64_t oldest = oldest_use(dev);
         if (oldest == UINT64_MAX)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        for (uint32_t f = 0; f < dev->frame_count && dev->free_count < short_by; f++) {
+        for (uint32_t f = 0; f < dev->frame_count && dev->free_count < want; f++) {
             uint32_t page = dev->frames[f].page;
             if (page == SPILL_NO_BUFFER || dev->pages[page].last_use != oldest || pinned(dev, page))
                 continue;
