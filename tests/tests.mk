@@ -31,7 +31,7 @@ $(cu_bin): $(O)/%: %.cu $(O)/simgpu/simcc $(O)/simgpu/devrt.o | simgpu
 $(filter $(O)/tests/victims/%,$(cu_bin)): $(wildcard tests/victims/*.h)
 
 # Programs that call the driver themselves.
-$(O)/tests/victims/multi_device $(O)/tests/victims/graph_train: SIMCC_DRIVER = -isystem$(CUDA_INCLUDE) -lcuda
+$(O)/tests/victims/multi_device $(O)/tests/victims/graph_train $(O)/tests/victims/pools: SIMCC_DRIVER = -isystem$(CUDA_INCLUDE) -lcuda
 # A stream of 0 is the thread's own.
 $(O)/tests/victims/tangle_own: SIMCC_DRIVER = -default-stream per-thread
 $(O)/tests/victims/tangle_own: tests/victims/tangle.cu

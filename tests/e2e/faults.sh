@@ -35,6 +35,17 @@ echo "# $went_on went on, $gave_up got an error"
 # A test in which no fault ever showed would test nothing, nor one in which none was survived.
 [ $gave_up -gt 20 ] || fail "only $gave_up faults showed"
 [ $went_on -gt 30 ] || fail "only $went_on faults were survived"
+# What allocations and frees in stream order ask for: without it memory is the driver's, or a free waits.
+STEPS="$BUILD/tests/victims/steps --steps 8 --async --streams"
+$STEPS >ample.out || fail "fails with ample memory"
+went_on=0 gave_up=0
+for function in cuStreamIsCapturing cuDeviceGetMemPool cuDeviceGetDefaultMemPool cuEventCreate cuEventRecord cuStreamWaitEvent; do
+    for nth in 1 2 40 300; do
+        try $function:$nth
+    done
+done
+echo "# $went_on went on, $gave_up got an error"
+[ $went_on -ge 17 ] || fail "only $went_on faults of frees in stream order were survived"
 # Memory that cannot be pinned, ever: slower, and right.
 try 'cuMemHostRegister_v2:*'
 grep -q 'cannot pin' err || fail "nothing said about memory that cannot be pinned"
