@@ -33,6 +33,13 @@ bool spill_captures_hold(CUstream stream)
            (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
+bool spill_captures_runs(CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return SPILL_CU(cuStreamIsCapturing)(stream, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 static uint32_t find(CUstream stream)
 {
     uint32_t i = 0;

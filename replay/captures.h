@@ -25,6 +25,8 @@ static inline bool spill_captures_any(void)
 void spill_captures_look(CUstream stream, bool expected);
 /* Is STREAM captured, perhaps because it waits for an event of a capture? */
 bool spill_captures_hold(CUstream stream);
+/* Is STREAM one, and what is put into it runs? */
+bool spill_captures_runs(CUstream stream);
 /* STREAM, or CONTEXT with all its streams and events, goes away. */
 void spill_captures_stream_end(CUstream stream);
 void spill_captures_context_end(CUcontext context);

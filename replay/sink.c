@@ -139,7 +139,7 @@ static enum spill_handled release(CUdeviceptr addr, CUstream stream, CUresult *r
 
 static CUdevice device_of(CUstream stream)
 {
-    return !spill_driver_complete() || spill_captures_hold(stream)
+    return !spill_driver_complete() || !spill_captures_runs(stream)
                ? -1
                : spill_engines_device_of(stream);
 }
