@@ -56,6 +56,7 @@ try "--steps 24 --parts 2 --alloc" 60 6
 try "--steps 26 --parts 2 --nodes" 60 1
 # Captured again for other buffers, with other work beside the captures: the plan is left, nothing is lost.
 try "--steps 24 --parts 2 --again 11 --beside" 60 1
+within "--steps 24 --parts 2 --again 11 --beside --thread" 60 4 1
 # An address that a graph copies to the device becomes another buffer's while a plan runs.
 try "--steps 24 --parts 2 --table 20" 62 6
 
@@ -71,6 +72,15 @@ for steps in 22 23; do
     report $steps.json .calls.cuCtxSynchronize >waits.$steps
 done
 cmp calls.22 calls.23 && cmp waits.22 waits.23 && echo "ok no memory is managed in a replayed step" || fail "calls of a step"
+
+# What kernels of a graph touch stays, if a setting says so: weights, moments and gradients.
+ample "--steps 22 --layers 4 --parts 2"
+# shellcheck disable=SC2086
+SPILLWAY_PIN='kernel:*descend*' SPILLWAY_OUTPUT=pin.trace SIMGPU_MEM=$(share 80) "$SPILLWAY" run -q $TRAIN --steps 22 --layers 4 --parts 2 >out || fail "pinned: exit status $?"
+same "pinned by a kernel's name" out
+"$SPILLWAY" report --format json pin.trace >json || fail "pinned: no report"
+pinned=$(report json '[.buffers[] | select(.pinned == "by request")] | length')
+[ "$pinned" -eq 12 ] && report json '[.ops[] | select(.kind == "graph")] | length == 6' >/dev/null && echo "ok 12 buffers are pinned" || fail "$pinned buffers pinned"
 
 # A graph that does not fit ends in CUDA's own error, and a line that says why.
 # shellcheck disable=SC2086

@@ -12,19 +12,22 @@
  *   --nodes      copies, memsets and child graphs, built by hand and changed by ExecNodeSetParams
  * and kin
  *   --alloc      all is captured in each step, and memory is allocated and freed in the captures
- *   --beside     another stream works while a capture goes on
+ *   --beside     another stream works while a capture goes on; --thread: put there by another
+ * thread
  *   --table N    a graph copies an address from the host, which is another one from step N on
  *   --device     the device may launch the graphs, too; --updatable: and change one of their
  * kernels
  *   --plain      the same without graphs, whose output must be the same */
 #include <cuda.h>
 
+#include <pthread.h>
+
 #include "victim.h"
 
 enum { LAYERS_MAX = 16, STRIDE = 509 };
 
 static int steps = 14, layers = 6, mib = 4, parts = 1, one, fork_, anew, again, params_, nodes,
-           alloc, beside, table, device, updatable, nest, plain;
+           alloc, beside, table, device, updatable, nest, thread, plain;
 static int count;
 static float *weight[LAYERS_MAX], *moment[LAYERS_MAX], *gradient[LAYERS_MAX], *mean[LAYERS_MAX];
 static float *activation[2][LAYERS_MAX + 1]; /* the second set with --again */
@@ -162,12 +165,24 @@ static void go_down(int from, int to)
 }
 
 /* Other work while a capture goes on, after what was put into the stream before. */
-static void work_beside(void)
+static void *work(void *)
 {
     CHECK(cudaStreamWaitEvent(other, before, 0));
     for (int l = 0; l < layers; l++)
         RUN(average, other, mean[l], mean[(l + 1) % layers]);
     CHECK(cudaEventRecord(beside_done, other));
+    return NULL;
+}
+
+static void work_beside(void)
+{
+    pthread_t worker;
+    if (!thread) {
+        work(NULL);
+        return;
+    }
+    CHECK_ANY(pthread_create(&worker, NULL, work, NULL));
+    CHECK_ANY(pthread_join(worker, NULL));
 }
 
 enum phase { THERE, BACK, DOWN, WHOLE };
@@ -340,12 +355,15 @@ static void step(int number)
 int main(int argc, char **argv)
 {
     const struct victim_option options[] = {
-        {"--steps", &steps, 0},         {"--layers", &layers, 0}, {"--mib", &mib, 0},
-        {"--parts", &parts, 0},         {"--one", &one, 1},       {"--fork", &fork_, 1},
-        {"--anew", &anew, 1},           {"--again", &again, 0},   {"--params", &params_, 1},
-        {"--nodes", &nodes, 1},         {"--device", &device, 1}, {"--nest", &nest, 1},
-        {"--updatable", &updatable, 1}, {"--alloc", &alloc, 1},   {"--beside", &beside, 1},
-        {"--table", &table, 0},         {"--plain", &plain, 1}};
+        {"--steps", &steps, 0},    {"--layers", &layers, 0},
+        {"--mib", &mib, 0},        {"--parts", &parts, 0},
+        {"--one", &one, 1},        {"--fork", &fork_, 1},
+        {"--anew", &anew, 1},      {"--again", &again, 0},
+        {"--params", &params_, 1}, {"--nodes", &nodes, 1},
+        {"--device", &device, 1},  {"--nest", &nest, 1},
+        {"--thread", &thread, 1},  {"--updatable", &updatable, 1},
+        {"--alloc", &alloc, 1},    {"--beside", &beside, 1},
+        {"--table", &table, 0},    {"--plain", &plain, 1}};
     victim_parse(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (layers < 2 || layers > LAYERS_MAX || mib < 1 || parts < 1 || parts > layers)
         return 64;
