@@ -34,7 +34,9 @@ static struct spill_opcall kernel_op(const CUDA_KERNEL_NODE_PARAMS *p)
 /* What it copies is read again at each launch, so here it is the place that counts. */
 static struct spill_opcall copy_op(const CUDA_MEMCPY3D *p)
 {
-    struct spill_opcall op = spill_opcalls_3d(NULL, p, true);
+    bool inside =
+        p->srcMemoryType == CU_MEMORYTYPE_DEVICE && p->dstMemoryType == CU_MEMORYTYPE_DEVICE;
+    struct spill_opcall op = spill_opcalls_3d(NULL, p, !inside);
     uint64_t first = (p->srcZ * p->srcHeight + p->srcY) * p->srcPitch + p->srcXInBytes;
     CUdeviceptr from = p->srcMemoryType == CU_MEMORYTYPE_HOST      ? (CUdeviceptr)p->srcHost
                        : p->srcMemoryType == CU_MEMORYTYPE_UNIFIED ? p->srcDevice
@@ -109,6 +111,8 @@ static bool read_node(CUgraphNode node, CUgraphNodeType type, struct spill_opcal
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return read_values(node);
     case CU_GRAPH_NODE_TYPE_HOST:
+        *op = spill_opcalls_host(NULL);
+        return true;
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_EMPTY:
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:

@@ -91,6 +91,13 @@ struct spill_opcall spill_opcalls_set(CUstream stream, CUdeviceptr dst, uint64_t
                                  .bytes = bytes};
 }
 
+/* What a host function did can be seen after a free. */
+struct spill_opcall spill_opcalls_host(CUstream stream)
+{
+    return (struct spill_opcall){
+        .kind = SPILL_OPKIND_HOST_FUNC, .stream = stream, .host_pending = true};
+}
+
 struct spill_opcall spill_opcalls_plain(enum spill_opkind kind, CUstream stream)
 {
     return (struct spill_opcall){.kind = kind, .stream = stream};

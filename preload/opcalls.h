@@ -21,6 +21,8 @@ struct spill_opcall spill_opcalls_3d_peer(CUstream stream, const CUDA_MEMCPY3D_P
 
 struct spill_opcall spill_opcalls_set(CUstream stream, CUdeviceptr dst, uint64_t bytes);
 
+struct spill_opcall spill_opcalls_host(CUstream stream);
+
 /* What touches nothing, or anything. */
 struct spill_opcall spill_opcalls_plain(enum spill_opkind kind, CUstream stream);
 

@@ -47,17 +47,10 @@ LAUNCH_EX(cuLaunchKernelEx_ptsz, SPILL_STREAM_T)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, SPILL_STREAM_L)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, SPILL_STREAM_T)
 
-/* What a host function did can be seen after a free. */
-static struct spill_opcall host_op(CUstream stream)
-{
-    return (struct spill_opcall){
-        .kind = SPILL_OPKIND_HOST_FUNC, .stream = stream, .host_pending = true};
-}
-
 #define HOST_FUNC(symbol, home)                                                                    \
     CUresult symbol(CUstream stream, CUhostFn fn, void *data)                                      \
     {                                                                                              \
-        SPILL_AROUND(host_op(spill_around_stream(stream, home)),                                   \
+        SPILL_AROUND(spill_opcalls_host(spill_around_stream(stream, home)),                        \
                      SPILL_REAL(symbol)(stream, fn, data));                                        \
     }
 HOST_FUNC(cuLaunchHostFunc, SPILL_STREAM_L)
@@ -66,7 +59,7 @@ HOST_FUNC(cuLaunchHostFunc_ptsz, SPILL_STREAM_T)
 #define CALLBACK(symbol, home)                                                                     \
     CUresult symbol(CUstream stream, CUstreamCallback callback, void *data, unsigned int flags)    \
     {                                                                                              \
-        SPILL_AROUND(host_op(spill_around_stream(stream, home)),                                   \
+        SPILL_AROUND(spill_opcalls_host(spill_around_stream(stream, home)),                        \
                      SPILL_REAL(symbol)(stream, callback, data, flags));                           \
     }
 CALLBACK(cuStreamAddCallback, SPILL_STREAM_L)

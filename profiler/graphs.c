@@ -19,7 +19,7 @@ struct node {
     size_t word_cap;
     uint32_t word_count;
     bool everything;   /* it may touch anything */
-    bool host_pending; /* it copies from or to host memory */
+    bool host_pending; /* it copies from or to host memory, or runs a function there */
     uint64_t shape;
     uint64_t source, source_bytes; /* host memory that it copies to the device */
     UT_hash_handle hh;

@@ -54,6 +54,7 @@ try "--steps 22 --anew --parts 2" 55 6
 try "--steps 26 --parts 3 --params" 50 1 # two steps are an iteration
 try "--steps 24 --parts 2 --alloc" 60 6
 try "--steps 26 --parts 2 --nodes" 60 1
+try "--steps 24 --parts 2 --host" 60 6
 # Captured again for other buffers, with other work beside the captures: the plan is left, nothing is lost.
 try "--steps 24 --parts 2 --again 11 --beside" 60 1
 within "--steps 24 --parts 2 --again 11 --beside --thread" 60 4 1

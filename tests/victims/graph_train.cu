@@ -14,6 +14,7 @@
  *   --alloc      all is captured in each step, and memory is allocated and freed in the captures
  *   --beside     another stream works while a capture goes on; --thread: put there by another
  * thread
+ *   --host       a graph calls the host, and cudaFree is all that waits for that
  *   --table N    a graph copies an address from the host, which is another one from step N on
  *   --device     the device may launch the graphs, too; --updatable: and change one of their
  * kernels
@@ -27,13 +28,14 @@
 enum { LAYERS_MAX = 16, STRIDE = 509 };
 
 static int steps = 14, layers = 6, mib = 4, parts = 1, one, fork_, anew, again, params_, nodes,
-           alloc, beside, table, device, updatable, nest, thread, plain;
+           alloc, beside, table, device, updatable, nest, thread, host, plain;
 static int count;
 static float *weight[LAYERS_MAX], *moment[LAYERS_MAX], *gradient[LAYERS_MAX], *mean[LAYERS_MAX];
 static float *activation[2][LAYERS_MAX + 1]; /* the second set with --again */
 static float *input[2], *error, *total, *far[2], **far_table;
 static float *first_input; /* of the first kernel; --params */
 static float *host_input, *host_table[1];
+static int host_calls;
 static int set; /* of activations */
 static cudaStream_t stream, side, other;
 static cudaEvent_t forked, joined, before, beside_done;
@@ -158,10 +160,17 @@ static void go_back(int from, int to, float *scratch)
     }
 }
 
+static void call_host(void *)
+{
+    host_calls++;
+}
+
 static void go_down(int from, int to)
 {
     for (int l = from; l < to; l++)
         RUN(descend, stream, weight[l], moment[l], gradient[l]);
+    if (host && to == layers)
+        CHECK(cudaLaunchHostFunc(stream, call_host, NULL));
 }
 
 /* Other work while a capture goes on, after what was put into the stream before. */
@@ -315,7 +324,8 @@ static void set_input(int number)
 
 static void step(int number)
 {
-    float result;
+    float result, *freed = host ? make_buffer(1) : NULL;
+    int seen = 0;
     if (table != 0)
         host_table[0] = far[number >= table];
     for (int i = 0; i < 64; i++)
@@ -324,6 +334,8 @@ static void step(int number)
         CHECK(cudaMemcpyAsync(input[i], host_input + i, 63 * sizeof(float), cudaMemcpyHostToDevice,
                               stream));
     CHECK(cudaMemsetAsync(total, 0, sizeof(float), stream));
+    if (host) /* no copy is left to wait for */
+        CHECK(cudaStreamSynchronize(stream));
     if (again != 0 && number % again == 0) {
         set = !set;
         each_part(capture);
@@ -338,6 +350,10 @@ static void step(int number)
         launch(&outer, WHOLE, 0, layers);
     else
         each_part(launch);
+    if (host) {
+        CHECK(cudaFree(freed));
+        seen = host_calls;
+    }
     if (nodes)
         nodes_step(number);
     for (int l = 0; l < layers; l++) {
@@ -349,21 +365,19 @@ static void step(int number)
     CHECK(cudaStreamSynchronize(stream));
     if (!plain)
         each_part(finish);
-    printf("step %d sum %.9g\n", number, (double)result);
+    printf("step %d sum %.9g seen %d\n", number, (double)result, seen);
 }
 
 int main(int argc, char **argv)
 {
     const struct victim_option options[] = {
-        {"--steps", &steps, 0},    {"--layers", &layers, 0},
-        {"--mib", &mib, 0},        {"--parts", &parts, 0},
-        {"--one", &one, 1},        {"--fork", &fork_, 1},
-        {"--anew", &anew, 1},      {"--again", &again, 0},
-        {"--params", &params_, 1}, {"--nodes", &nodes, 1},
-        {"--device", &device, 1},  {"--nest", &nest, 1},
-        {"--thread", &thread, 1},  {"--updatable", &updatable, 1},
-        {"--alloc", &alloc, 1},    {"--beside", &beside, 1},
-        {"--table", &table, 0},    {"--plain", &plain, 1}};
+        {"--steps", &steps, 0},   {"--layers", &layers, 0}, {"--mib", &mib, 0},
+        {"--parts", &parts, 0},   {"--one", &one, 1},       {"--fork", &fork_, 1},
+        {"--anew", &anew, 1},     {"--again", &again, 0},   {"--params", &params_, 1},
+        {"--nodes", &nodes, 1},   {"--device", &device, 1}, {"--nest", &nest, 1},
+        {"--thread", &thread, 1}, {"--host", &host, 1},     {"--updatable", &updatable, 1},
+        {"--alloc", &alloc, 1},   {"--beside", &beside, 1}, {"--table", &table, 0},
+        {"--plain", &plain, 1}};
     victim_parse(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (layers < 2 || layers > LAYERS_MAX || mib < 1 || parts < 1 || parts > layers)
         return 64;
