@@ -8,7 +8,7 @@ unit_bin  := $(patsubst %.c,$(O)/%,$(unit_src))
 cu_bin    := $(patsubst %.cu,$(O)/%,$(cu_src))
 tested_src = $(base_src) $(solver_src) $(wildcard profiler/*.c) $(filter-out tools/spillway/main.c,$(wildcard tools/spillway/*.c tools/spillway/*.S)) \
 	replay/freeorder.c replay/span.c replay/script.c replay/ordering.c replay/waits.c replay/hostslots.c replay/verify.c replay/hostpool.c \
-	replay/hosttouch.c replay/captures.c replay/threadorder.c replay/steptime.c
+	replay/hosttouch.c replay/captures.c replay/freepoints.c replay/threadorder.c replay/steptime.c
 
 .PHONY: workloads test-programs
 workloads: $(filter $(O)/tests/workloads/%,$(cu_bin))
