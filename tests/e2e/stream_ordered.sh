@@ -56,4 +56,8 @@ run bent $((44 * MIB)) 4 --async --streams --steps 30 --eval 7 --small 11 --thre
 run ample $((256 * MIB)) 5 --async --streams --steps 30 --eval 7 --small 11 --threads
 "$STEPS" --async --streams --steps 3 --layers 5 >ample.out || fail "fails with ample memory"
 SIMGPU_RACES=fatal run ample $((256 * MIB)) 6 --async --streams --steps 3 --layers 5
+# Reports show such buffers like any others, call site included.
+"$SPILLWAY" profile -q -o steps.trace "$STEPS" --async --steps 6 >/dev/null || fail "profile: exit status $?"
+"$SPILLWAY" report steps.trace --format csv >csv
+[ "$(grep -c ',iteration,.*"cudaMallocAsync' csv)" -eq 10 ] && echo "ok buffers in a report" || fail "$(cut -d, -f5,15- csv | sort | uniq -c)"
 exit $failed

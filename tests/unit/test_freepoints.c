@@ -214,25 +214,31 @@ static void test_failures(void **state)
     assert_int_not_equal(waited, 0);
 }
 
-/* Its handle means another stream in each thread: 0 is that of another one than PER_THREAD. */
+/* Its handle means another stream in each thread, with other ops before it. */
+static void other_thread(uint32_t after)
+{
+    memset(done[PER_THREAD], 0, sizeof(done[PER_THREAD]));
+    done[after][after] = ++issued[after];
+    join(done[PER_THREAD], done[after]);
+}
+
 static void test_per_thread_stream(void **state)
 {
     struct spill_freepoints f = {0};
     struct place a = {0}, b = {0};
-    uint32_t mine[STREAMS];
     (void)state;
+    other_thread(7);
     give(&f, &a, PER_THREAD);
-    memcpy(mine, done[PER_THREAD], sizeof(mine));
-    memset(done[PER_THREAD], 0, sizeof(mine)); /* the other thread's */
+    other_thread(8);
     give(&f, &b, PER_THREAD);
     take(&f, &a, 5, false);
     take(&f, &b, 5, false);
-    memset(done[PER_THREAD], 0, sizeof(mine)); /* a third one's */
     give(&f, &a, 5);
-    take(&f, &a, PER_THREAD, false);
-    memset(done[PER_THREAD], 0, sizeof(mine));
-    a.used = false;
-    take(&f, &a, PER_THREAD, false);
+    for (uint32_t thread = 9; thread < 12; thread++) {
+        other_thread(thread);
+        take(&f, &a, PER_THREAD, false);
+        a.used = false;
+    }
 }
 
 static void test_no_more_than_needed(void **state)
