@@ -56,6 +56,11 @@ run bent $((44 * MIB)) 4 --async --streams --steps 30 --eval 7 --small 11 --thre
 run ample $((256 * MIB)) 5 --async --streams --steps 30 --eval 7 --small 11 --threads
 "$STEPS" --async --streams --steps 3 --layers 5 >ample.out || fail "fails with ample memory"
 SIMGPU_RACES=fatal run ample $((256 * MIB)) 6 --async --streams --steps 3 --layers 5
+# Scratch memory of cudaMalloc that is freed in stream order: any stream may use it at once.
+"$STEPS" --async --streams --mixed --layers 5 --steps 9 >ample.out || fail "fails with ample memory"
+for mem in 30 256; do
+    SIMGPU_RACES=fatal run mixed $((mem * MIB)) $mem --async --streams --mixed --layers 5 --steps 9
+done
 # Reports show such buffers like any others, call site included.
 "$SPILLWAY" profile -q -o steps.trace "$STEPS" --async --steps 6 >/dev/null || fail "profile: exit status $?"
 "$SPILLWAY" report steps.trace --format csv >csv

@@ -22,6 +22,7 @@
  *   --async     activations in stream order, by cudaMallocAsync and cudaFreeAsync; with --streams
  * both streams take and free scratch memory beside each other, which only the pool's order keeps
  * apart
+ *   --mixed     that scratch memory comes from cudaMalloc
  *   --young N   from step N on it is uploaded in every step, and points to activations, which every
  * step allocates anew */
 #include <cuda_profiler_api.h>
@@ -43,7 +44,7 @@ static int steps = 12, layers = 8, mib = 2;
 static int eval_every, small_every, skip_every, grow_at, fail_at, hide_at, log_every, build_at,
     ask_at, young_at;
 static int by_profiler, by_nvtx, rarely = 1;
-static int two_streams, two_threads, mark, handle, in_order;
+static int two_streams, two_threads, mark, handle, in_order, mixed;
 static volatile sig_atomic_t handled;
 
 extern "C" void spillway_iteration(void) __attribute__((weak));
@@ -128,11 +129,11 @@ struct net {
     cudaEvent_t main_done, side_done;
 };
 
-static float *take(int count, cudaStream_t stream)
+static float *take(int count, cudaStream_t stream, int ordered)
 {
     float *x = NULL;
-    CHECK(in_order ? cudaMallocAsync((void **)&x, sizeof(float) * count, stream)
-                   : cudaMalloc((void **)&x, sizeof(float) * count));
+    CHECK(ordered ? cudaMallocAsync((void **)&x, sizeof(float) * count, stream)
+                  : cudaMalloc((void **)&x, sizeof(float) * count));
     return x;
 }
 
@@ -144,7 +145,7 @@ static void give(float *x, cudaStream_t stream)
 /* Changes X by way of COUNT elements of memory that is filled before STREAM waits for anything. */
 static void through_scratch(struct net *net, float *x, int count, cudaStream_t stream)
 {
-    float *scratch = take(count, stream);
+    float *scratch = take(count, stream, in_order && !mixed);
     fill<<<2, THREADS, 0, stream>>>(scratch, count, 0.25f);
     CHECK(cudaGetLastError());
     if (stream == net->side)
@@ -156,11 +157,11 @@ static void through_scratch(struct net *net, float *x, int count, cudaStream_t s
 
 static void run_forward(struct net *net)
 {
-    net->a[0] = take(net->count, 0);
+    net->a[0] = take(net->count, 0, in_order);
     fill<<<2, THREADS>>>(net->a[0], net->count, 0.01f * (float)net->step);
     CHECK(cudaGetLastError());
     for (int l = 0; l < layers; l++) {
-        net->a[l + 1] = take(net->count, 0);
+        net->a[l + 1] = take(net->count, 0, in_order);
         forward<<<2, THREADS>>>(net->a[l], net->w[l], net->a[l + 1], net->count);
         CHECK(cudaGetLastError());
     }
@@ -177,7 +178,7 @@ static void free_activations(struct net *net)
 
 static void run_backward(struct net *net)
 {
-    float *g = take(net->count, 0);
+    float *g = take(net->count, 0, in_order);
     fill<<<2, THREADS>>>(g, net->count, 0.5f);
     CHECK(cudaGetLastError());
     for (int l = layers - 1; l >= 0; l--) {
@@ -329,6 +330,7 @@ static void parse(int argc, char **argv)
         {"--mark", &mark, 1},           {"--profiler", &by_profiler, 1}, {"--nvtx", &by_nvtx, 1},
         {"--rarely", &rarely, 0},       {"--ask", &ask_at, 0},           {"--handle", &handle, 1},
         {"--streams", &two_streams, 1}, {"--threads", &two_threads, 1},  {"--async", &in_order, 1},
+        {"--mixed", &mixed, 1},
     };
     victim_parse(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (layers < 1 || layers > LAYERS_MAX || mib < 1 || steps < 1)
