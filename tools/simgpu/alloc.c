@@ -26,10 +26,10 @@ struct simgpu_slab {
 
 static struct simgpu_slab *slabs[SIMGPU_MAX_DEVICES];
 
-/* Blocks that an allocation takes. Races are told apart by 4 KiB: then no two share that much. */
+/* Blocks that an allocation takes. Races are told apart by grains: then no two share one. */
 static uint32_t blocks_of(size_t bytes)
 {
-    size_t unit = simgpu_races_on ? SIMGPU_SUBPAGE : SLAB_BLOCK;
+    size_t unit = simgpu_races_on ? simgpu_races_grain : SLAB_BLOCK;
     return (uint32_t)((bytes + unit - 1) / unit * (unit / SLAB_BLOCK));
 }
 

@@ -12,11 +12,11 @@
 #include "stream.h"
 #include "touched.h"
 
-#define SLOTS        64 /* of the vector clock; streams share them from the 65th on */
-#define TOUCHES      6
-#define SUBPAGES     (SIMGPU_PAGE / SIMGPU_SUBPAGE)
-#define HOST_BUCKETS 65536
-#define FATAL_STATUS 86
+#define SLOTS         64 /* of the vector clock; streams share them from the 65th on */
+#define TOUCHES       6
+#define HOST_BUCKETS  65536
+#define OPENED_LATELY 64
+#define FATAL_STATUS  86
 
 struct touch {
     const char *name; /* NULL: empty */
@@ -39,6 +39,7 @@ struct host_shadow {
 
 bool simgpu_races_on;
 static bool comparing, fatal;
+uint64_t simgpu_races_grain = 4096;
 static uint32_t ticks[SLOTS], host_clock[SLOTS];
 static uint32_t gone[SIMGPU_MAX_DEVICES][2][SLOTS]; /* streams: non-blocking, blocking */
 static struct shadow **frames[SIMGPU_MAX_DEVICES];
@@ -53,6 +54,13 @@ void simgpu_races_load(void)
     const char *text = getenv("SIMGPU_RACES");
     comparing = text != NULL && *text != '\0' && strcmp(text, "off") != 0;
     fatal = comparing && strcmp(text, "fatal") == 0;
+    const char *size = getenv("SIMGPU_GRAIN");
+    if (size != NULL && (!simgpu_config_size(size, &simgpu_races_grain) ||
+                         simgpu_races_grain < 4096 || simgpu_races_grain > SIMGPU_GRAIN_MOST ||
+                         (simgpu_races_grain & (simgpu_races_grain - 1)) != 0)) {
+        simgpu_say("SIMGPU_GRAIN=%s is no power of two from 4KiB to 64KiB", size);
+        simgpu_races_grain = 4096;
+    }
     simgpu_races_on = simgpu_touched_load() || comparing;
 }
 
@@ -164,13 +172,14 @@ static struct shadow *frame_shadow(const struct simgpu_device *device, uint32_t 
     if (*all == NULL)
         return NULL;
     if ((*all)[frame] == NULL && make)
-        (*all)[frame] = calloc(SUBPAGES, sizeof(struct shadow));
+        (*all)[frame] = calloc(SIMGPU_PAGE / simgpu_races_grain, sizeof(struct shadow));
     return (*all)[frame];
 }
 
 static struct shadow *host_shadow(uint64_t page)
 {
-    struct host_shadow **bucket = &host_pages[page / SIMGPU_SUBPAGE % HOST_BUCKETS], *s = *bucket;
+    struct host_shadow **bucket = &host_pages[page / simgpu_races_grain % HOST_BUCKETS],
+                       *s = *bucket;
     while (s != NULL && s->page != page)
         s = s->next;
     if (s == NULL && (s = calloc(1, sizeof *s)) != NULL) {
@@ -203,8 +212,9 @@ void simgpu_races_begin(struct simgpu_op *op)
 static void remember_open(uint64_t address)
 {
     uint64_t page = address / SIMGPU_PAGE * SIMGPU_PAGE;
-    if (opened_count != 0 && opened[opened_count - 1] == page)
-        return;
+    for (size_t i = opened_count; i > 0 && i + OPENED_LATELY > opened_count; i--)
+        if (opened[i - 1] == page)
+            return; /* shutting a page is dear */
     if (opened_count == opened_room) {
         /* mmap, not malloc: this may be called from the fault handler. */
         size_t room = opened_room != 0 ? opened_room * 2 : 4096;
@@ -242,8 +252,8 @@ void simgpu_races_range(uint64_t address, uint64_t bytes, bool write)
     if (on_device)
         simgpu_touched_add(address, bytes, write);
     for (uint64_t at = address, end = address + bytes; at < end;) {
-        uint64_t page = at / SIMGPU_SUBPAGE * SIMGPU_SUBPAGE;
-        uint64_t stop = page + SIMGPU_SUBPAGE < end ? page + SIMGPU_SUBPAGE : end;
+        uint64_t page = at / simgpu_races_grain * simgpu_races_grain;
+        uint64_t stop = page + simgpu_races_grain < end ? page + simgpu_races_grain : end;
         struct shadow *s = NULL;
         struct simgpu_device *device;
         uint32_t frame;
@@ -252,7 +262,7 @@ void simgpu_races_range(uint64_t address, uint64_t bytes, bool write)
         } else if (locate(at, &device, &frame)) {
             s = frame_shadow(device, frame, true);
             if (s != NULL)
-                s += page % SIMGPU_PAGE / SIMGPU_SUBPAGE;
+                s += page % SIMGPU_PAGE / simgpu_races_grain;
         }
         if (s != NULL)
             record(s, page, (uint32_t)(at - page), (uint32_t)(stop - 1 - page), write);
@@ -276,12 +286,12 @@ bool simgpu_races_fault(uint64_t address, bool write)
         return false;
     simgpu_frame_poison(device, frame);
     struct shadow *s = frame_shadow(device, frame, true);
-    uint64_t page = address / SIMGPU_SUBPAGE * SIMGPU_SUBPAGE;
-    simgpu_touched_add(page, SIMGPU_SUBPAGE, write);
+    uint64_t page = address / simgpu_races_grain * simgpu_races_grain;
+    simgpu_touched_add(page, simgpu_races_grain, write);
     if (s != NULL)
-        record(s + page % SIMGPU_PAGE / SIMGPU_SUBPAGE, page, 0, SIMGPU_SUBPAGE - 1, write);
+        record(s + page % SIMGPU_PAGE / simgpu_races_grain, page, 0, simgpu_races_grain - 1, write);
     remember_open(address);
-    return mprotect((void *)(uintptr_t)page, SIMGPU_SUBPAGE,
+    return mprotect((void *)(uintptr_t)page, simgpu_races_grain,
                     PROT_READ | (write ? PROT_WRITE : 0)) == 0;
 }
 
@@ -292,5 +302,5 @@ void simgpu_races_clear(const struct simgpu_device *device, uint32_t frame, uint
         return;
     struct shadow *s = frame_shadow(device, frame, false);
     if (s != NULL)
-        memset(s + from / SIMGPU_SUBPAGE, 0, (to - from) / SIMGPU_SUBPAGE * sizeof *s);
+        memset(s + from / simgpu_races_grain, 0, (to - from) / simgpu_races_grain * sizeof *s);
 }

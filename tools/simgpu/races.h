@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SIMGPU_RACES: a happens-before check. Every operation carries a vector clock over streams; every
- * 4 KiB of device memory, and of pinned host memory that copies touch, remembers who touched it
- * last. Two touches of the same bytes, one of them a write, that no stream order, event or host
- * wait orders are a race, no matter in which order they happened to run. */
+ * grain (4 KiB, or SIMGPU_GRAIN) of device memory, and of pinned host memory that copies touch,
+ * remembers who touched it last. Two touches of the same bytes, one of them a write, that no stream
+ * order, event or host wait orders are a race, no matter in which order they happened to run. */
 #ifndef SIMGPU_RACES_H
 #define SIMGPU_RACES_H
 
 #include "op.h"
 
-#define SIMGPU_SUBPAGE ((uint64_t)4096)
+#define SIMGPU_GRAIN_MOST ((uint64_t)64 << 10)
+
+extern uint64_t simgpu_races_grain; /* bytes that a touch of a kernel opens, and counts for */
 
 extern bool simgpu_races_on; /* touches are watched, for this check or for touched.h */
 
