@@ -6,17 +6,23 @@
  * Stays are arcs of a cycle and a page may have several, so this is the colouring of a
  * multi-interval graph: NP-hard, and it may need more frames than the most crowded op has pages.
  * First fit over runs sorted by start colours ordinary intervals optimally; a few other orders are
- * tried when that fails. */
+ * tried when that fails.
+ *
+ * A frame goes from one page to the next in an order that is fixed for good, while op times vary:
+ * frames that were free for a while are preferred, so that ops a little longer or shorter than
+ * planned make no copy wait. */
 #include "solver/frames.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/frames_offers.h"
 #include "solver/frames_runs.h"
 
 #define ORDERS   3
 #define REPAINTS 4
-#define PATIENCE 1 /* attempts in a row that are no better */
+#define FEW      256 /* runs that can be placed twice at no cost */
+#define PATIENCE 1   /* attempts in a row that are no better */
 
 struct shelf {
     struct spill_arc *arcs; /* sorted */
@@ -26,78 +32,83 @@ struct shelf {
     uint32_t frame_first, frame_count;
 };
 
-struct offer {
-    uint64_t wait, slack;
-    uint32_t shelf;
-};
-
 struct painter {
     const struct spill_prep *prep;
     struct spill_plan *plan;
     const struct spill_timeline *when;
     uint64_t step_ns;
+    int64_t margin_ns;
     struct spill_arena *arena; /* for runs and orders */
     struct spill_arena brush;  /* for one attempt */
     struct spill_runs runs;
     uint32_t *order;
     struct shelf *shelves;
     uint32_t shelf_count, shelf_room;
-    struct offer *offers;
+    struct spill_offers offers;
     uint64_t *filled; /* of each shelf: parts of the cycle that are taken throughout */
 };
 
-/* How long memory that is free at FREE is waited for by what needs it at NEED, LATER on. */
-static int64_t wait_between(int64_t free_at, int64_t need, int64_t later)
+/* Adds to OFFER that memory which is free at FREE_AT is needed at NEED, LATER on. */
+static void rate_handover(const struct painter *p, struct spill_offer *offer, int64_t free_at,
+                          int64_t need, int64_t later)
 {
-    if (free_at == SPILL_ARC_CUT || need == SPILL_ARC_CUT || free_at <= need + later)
-        return 0;
-    return free_at - need - later;
+    int64_t spare = need + later - free_at;
+
+    if (free_at == SPILL_ARC_CUT || need == SPILL_ARC_CUT || spare >= p->margin_ns)
+        return;
+    offer->wait += spare < 0 ? (uint64_t)-spare : 0;
+    offer->tight += (uint64_t)(spare < 0 ? p->margin_ns : p->margin_ns - spare);
 }
 
-/* How well the run suits a shelf; false when the shelf is taken where the run stays. WAIT: how long
- * new stays would wait for memory that is still being copied out, and make later ones wait. SLACK:
- * how loosely the run fits. */
+/* Index of the first of ARCS that begins after OP, which the last one does. */
+static uint32_t first_after(const struct spill_arc *arcs, uint32_t count, uint32_t op)
+{
+    uint32_t low = 0, high = count;
+
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (arcs[middle].first < op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* How well the run suits a shelf; false when the shelf is taken where the run stays. */
 static bool rate(const struct painter *p, const struct shelf *shelf, const struct spill_run *run,
-                 uint64_t *wait, uint64_t *slack)
+                 struct spill_offer *offer)
 {
     uint32_t n = p->prep->problem->op_count;
-    int64_t step = (int64_t)p->step_ns, late = 0;
+    int64_t step = (int64_t)p->step_ns;
 
-    *wait = *slack = 0;
     if (shelf->arc_count == 0) {
-        *slack = n;
+        offer->slack = n;
         return true;
     }
-    for (uint32_t a = 0; a < run->arc_count; a++) {
+    for (uint32_t a = 0; a < run->arc_count && spill_offers_welcome(&p->offers, offer); a++) {
         const struct spill_arc *arc = &p->runs.arcs[run->arc_first + a];
         const struct spill_arc *before, *after;
-        uint32_t low = 0, high = shelf->arc_count;
+        uint32_t low = 0;
 
         if (shelf->last_first < arc->first) { /* the usual case when runs come in order of start */
             if (shelf->last_end > arc->first)
                 return false;
-            *slack += arc->first - shelf->last_end;
-            late += wait_between(shelf->last_free, arc->need, 0) +
-                    wait_between(arc->free, shelf->first_need, step);
+            offer->slack += arc->first - shelf->last_end;
+            rate_handover(p, offer, shelf->last_free, arc->need, 0);
+            rate_handover(p, offer, arc->free, shelf->first_need, step);
             continue;
         }
-        while (low < high) { /* first arc of the shelf that begins after ARC */
-            uint32_t middle = (low + high) / 2;
-
-            if (shelf->arcs[middle].first < arc->first)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        low = first_after(shelf->arcs, shelf->arc_count, arc->first);
         before = &shelf->arcs[low > 0 ? low - 1 : shelf->arc_count - 1];
         after = &shelf->arcs[low];
         if ((low > 0 && before->end > arc->first) || arc->end > after->first)
             return false;
-        *slack += low > 0 ? arc->first - before->end : arc->first + n - before->end;
-        late += wait_between(before->free, arc->need, low > 0 ? 0 : step) +
-                wait_between(arc->free, after->need, 0);
+        offer->slack += low > 0 ? arc->first - before->end : arc->first + n - before->end;
+        rate_handover(p, offer, before->free, arc->need, low > 0 ? 0 : step);
+        rate_handover(p, offer, arc->free, after->need, 0);
     }
-    *wait = (uint64_t)late;
     return true;
 }
 
@@ -161,7 +172,7 @@ static bool grow(struct painter *p)
     if (p->shelf_count < p->shelf_room)
         return true;
     shelves = spill_arena_alloc(&p->brush, room, sizeof(*shelves));
-    p->offers = spill_arena_alloc(&p->brush, room, sizeof(*p->offers));
+    p->offers.list = spill_arena_alloc(&p->brush, room, sizeof(*p->offers.list));
     filled = spill_arena_alloc(&p->brush, room, sizeof(*filled));
     if (p->brush.failed)
         return false;
@@ -194,58 +205,26 @@ static bool split(struct painter *p, uint32_t c, uint32_t keep)
     return true;
 }
 
-static bool better(const struct offer *a, const struct offer *b)
-{
-    if (a->wait != b->wait)
-        return a->wait < b->wait;
-    if (a->slack != b->slack)
-        return a->slack < b->slack;
-    return a->shelf < b->shelf;
-}
-
-/* Restores the heap (best offer at 0) below entry AT. */
-static void sift(struct offer *heap, uint32_t count, uint32_t at)
-{
-    for (;;) {
-        uint32_t best = at, child = 2 * at + 1;
-        struct offer swap;
-
-        if (child < count && better(&heap[child], &heap[best]))
-            best = child;
-        if (child + 1 < count && better(&heap[child + 1], &heap[best]))
-            best = child + 1;
-        if (best == at)
-            return;
-        swap = heap[at];
-        heap[at] = heap[best];
-        heap[best] = swap;
-        at = best;
-    }
-}
-
 static bool place_run(struct painter *p, uint32_t r)
 {
     struct spill_run *run = &p->runs.list[r];
-    uint32_t count = 0;
 
     run->placed = 0;
     run->waits = 0;
+    spill_offers_begin(&p->offers, run->count);
     for (uint32_t c = 0; c < p->shelf_count; c++) {
-        struct offer *offer = &p->offers[count];
+        struct spill_offer offer = {.shelf = c, .frames = p->shelves[c].frame_count};
 
-        if ((run->parts & p->filled[c]) != 0 ||
-            !rate(p, &p->shelves[c], run, &offer->wait, &offer->slack))
-            continue;
-        offer->shelf = c;
-        count++;
+        if ((run->parts & p->filled[c]) == 0 && rate(p, &p->shelves[c], run, &offer) &&
+            spill_offers_welcome(&p->offers, &offer))
+            spill_offers_add(&p->offers, &offer);
     }
-    for (uint32_t i = count / 2; i-- > 0;)
-        sift(p->offers, count, i);
-    while (count > 0 && run->placed < run->count) {
-        uint32_t left = run->count - run->placed, c = p->offers[0].shelf;
+    spill_offers_sort(&p->offers);
+    for (uint32_t i = 0; i < p->offers.count && run->placed < run->count; i++) {
+        uint32_t left = run->count - run->placed, c = p->offers.list[i].shelf;
 
-        if (p->offers[0].wait > run->waits)
-            run->waits = p->offers[0].wait;
+        if (p->offers.list[i].wait > run->waits)
+            run->waits = p->offers.list[i].wait;
         if (p->shelves[c].frame_count > left && !split(p, c, left))
             return false;
         for (uint32_t j = 0; j < p->shelves[c].frame_count; j++)
@@ -253,10 +232,6 @@ static bool place_run(struct painter *p, uint32_t r)
         run->placed += p->shelves[c].frame_count;
         if (!occupy(p, c, run))
             return false;
-        if (run->placed < run->count) {
-            p->offers[0] = p->offers[--count];
-            sift(p->offers, count, 0);
-        }
     }
     return true; /* what found no place stays unplaced */
 }
@@ -468,17 +443,22 @@ static enum spill_status attempts(struct painter *p, uint32_t limit, uint32_t *u
 
 enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spill_plan *plan,
                                       uint32_t limit, bool late, const struct spill_timeline *when,
-                                      uint64_t step_ns, uint32_t *unplaced)
+                                      uint64_t step_ns, uint64_t margin_ns, uint32_t *unplaced)
 {
     struct spill_arena scratch = {0};
     struct painter p = {.prep = prep, .plan = plan, .when = when, .step_ns = step_ns};
     enum spill_status status = SPILL_ERR_NOMEM;
 
     p.arena = &scratch;
+    p.margin_ns = when == NULL ? 0 : (int64_t)margin_ns;
     if (spill_runs_build(&p.runs, prep, plan, late, when, step_ns, &scratch)) {
         p.order = spill_arena_alloc(&scratch, p.runs.count, sizeof(uint32_t));
         if (p.order != NULL)
             status = attempts(&p, limit, unplaced);
+        if (status == SPILL_OK && *unplaced > 0 && p.margin_ns > 0 && p.runs.count <= FEW) {
+            p.margin_ns = 0; /* a frame too few weighs more than a copy that waits */
+            status = attempts(&p, limit, unplaced);
+        }
     }
     spill_arena_free(&p.brush);
     spill_arena_free(&scratch);

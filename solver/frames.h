@@ -15,9 +15,10 @@
  * several attempts; unless it is 0, plan->frame_of is incomplete. LATE: pages that come back need
  * their frame only from use_op on; in_op is then to be chosen for the frames (spill_dispatch).
  * WHEN, if not NULL, is the expected timing: frames are then chosen so that no stay waits for a
- * copy out, where that can be had. */
+ * copy out, where that can be had, and of those that are left so that they are free MARGIN_NS
+ * before their next use. */
 enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spill_plan *plan,
                                       uint32_t limit, bool late, const struct spill_timeline *when,
-                                      uint64_t step_ns, uint32_t *unplaced);
+                                      uint64_t step_ns, uint64_t margin_ns, uint32_t *unplaced);
 
 #endif

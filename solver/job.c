@@ -10,6 +10,7 @@
 #include "solver/select.h"
 
 #define SCHEDULE_ROUNDS 8
+#define MARGIN          200 /* of a step: how long before its next use our frames are free */
 
 enum spill_status spill_job_open(struct spill_job *job, struct spill_prep *prep,
                                  const struct spill_problem *problem, struct spill_arena *arena)
@@ -206,7 +207,8 @@ enum spill_status spill_job_frames(struct spill_job *job, uint32_t limit, bool l
     if (draft->plan.frame_of == NULL)
         return SPILL_ERR_NOMEM;
     status = spill_frames_assign(job->prep, &draft->plan, limit, late, timed ? &draft->when : NULL,
-                                 draft->outcome.step_ns, unplaced);
+                                 draft->outcome.step_ns,
+                                 job->ours ? draft->outcome.step_ns / MARGIN : 0, unplaced);
     *fits = status == SPILL_OK && *unplaced == 0;
     job->late = late;
     return status;

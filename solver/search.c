@@ -56,8 +56,8 @@ static enum spill_status try_frames(struct spill_job *job, bool late, bool timed
     return status == SPILL_OK && *fits ? spill_job_consider(job) : status;
 }
 
-/* With copies in as they are called and, unless that is good enough, with copies in that wait for
- * their frames. LAST: there is no smaller draft. */
+/* With copies in as they are called and, unless that is good enough or frames cost the draft next
+ * to nothing, with copies in that wait for their frames. LAST: there is no smaller draft. */
 static enum spill_status try_orders(struct spill_job *job, uint64_t good, bool last, bool *fits,
                                     uint32_t *unplaced)
 {
@@ -65,6 +65,8 @@ static enum spill_status try_orders(struct spill_job *job, uint64_t good, bool l
     enum spill_status status = try_frames(job, false, true, fits, unplaced);
     bool called = *fits;
 
+    if (draft.outcome.step_ns + draft.outcome.step_ns / 2000 > good)
+        good = draft.outcome.step_ns + draft.outcome.step_ns / 2000;
     if (status == SPILL_OK && job->ours && !(job->found && job->best.plan.step_ns <= good)) {
         status = spill_draft_copy(&job->draft, &draft, job->arena);
         if (status == SPILL_OK)

@@ -10,7 +10,7 @@
 #include "solver/solve.h"
 #include "tests/bench/g10_load.h"
 
-enum { SEEDS = 5, LEVELS = 2, METHODS_MOST = 40 };
+enum { SEEDS = 10, LEVELS = 2, METHODS_MOST = 40 };
 static const double levels[LEVELS] = {0.10, 0.25};
 
 /* splitmix64 (Steele, Lea, Flood 2014), as a number in [0, 1). */

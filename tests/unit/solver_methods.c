@@ -155,8 +155,11 @@ static void test_conv(void **state)
 
     (void)state;
     picture.durations = "191191";
+    picture.pages[0] = 3;
+    picture.page_ns = 9000; /* a takes longer than all the ops */
+    picture.budget = 4;
     CHECK(picture, {"vdnn-conv", "b"}, {"vdnn-dyn", "b"}, {"vdnn-all", "ab"});
-    picture.pages[0] = 2; /* 4 pages at ops 2 and 3: without b 3 */
+    picture.pages[0] = 4; /* 6 pages at ops 2 and 3: without b 5 */
     CHECK(picture, {"vdnn-conv", "-"}, {"vdnn-dyn", "ab"}, {"vdnn-all", "ab"});
 }
 
@@ -204,13 +207,15 @@ static void test_scores(void **state)
 }
 
 /* Over the budget: op 1 by 3, op 4 by 4, op 6 by 1. a and b score 7, c 5. After a, ops 4 and 6 lack
- * 1 each; by the old scores b leaves and then, for op 6, c too; anew, b scores 1 and c 2. */
+ * 1 each; by the old scores b leaves and then, for op 6, c too; anew, b scores 1 and c 2. Op 7
+ * needs the whole budget, so that no draft of less is tried. */
 static void test_weighed_anew(void **state)
 {
-    static const struct picture picture = {
-        .buffers = {"x----x..", "x----x..", "...x---x", ".x......", "....x...", "......x."},
-        .pages = {3, 3, 2, 5, 4, 7},
-        .budget = 8};
+    static const struct picture picture = {.buffers = {"x----x..", "x----x..", "...x---x",
+                                                       ".x......", "....x...", "......x.",
+                                                       ".......x"},
+                                           .pages = {3, 3, 2, 5, 4, 7, 6},
+                                           .budget = 8};
 
     (void)state;
     CHECK(picture, {"autoswap-wdoa", "abc"}, {"autoswap-swdoa", "ac"});
