@@ -20,25 +20,26 @@ uint64_t spill_runs_parts(const struct spill_runs *runs, uint32_t first, uint32_
     return UINT64_MAX << (first >> runs->shift) & UINT64_MAX >> (63 - ((end - 1) >> runs->shift));
 }
 
-static void add_arc(struct builder *p, struct spill_run *run, uint32_t first, uint32_t length,
-                    int64_t need, int64_t free_at)
+static void add_arc(struct builder *p, struct spill_run *run, struct spill_arc stay,
+                    uint32_t length)
 {
     uint32_t n = p->prep->problem->op_count;
+    struct spill_arc *arcs = p->out->arcs + p->out->arc_count;
 
     run->length += length;
-    if (length >= n) {
-        p->out->arcs[p->out->arc_count++] = (struct spill_arc){0, n, need, free_at};
-        run->arc_count += 1;
-    } else if (first + length <= n) {
-        p->out->arcs[p->out->arc_count++] =
-            (struct spill_arc){first, first + length, need, free_at};
-        run->arc_count += 1;
-    } else {
-        p->out->arcs[p->out->arc_count++] = (struct spill_arc){first, n, need, SPILL_ARC_CUT};
-        p->out->arcs[p->out->arc_count++] =
-            (struct spill_arc){0, first + length - n, SPILL_ARC_CUT, free_at};
-        run->arc_count += 2;
+    if (length >= n)
+        stay.first = 0;
+    stay.end = length >= n ? n : stay.first + length;
+    arcs[0] = stay;
+    if (stay.end > n) {
+        arcs[1] = stay;
+        arcs[0].end = n;
+        arcs[0].free = arcs[1].need = SPILL_ARC_CUT;
+        arcs[1].first = 0;
+        arcs[1].end = stay.end - n;
     }
+    run->arc_count += 1 + (stay.end > n);
+    p->out->arc_count += 1 + (stay.end > n);
 }
 
 static int64_t op_time(const struct builder *p, uint32_t op)
@@ -94,22 +95,32 @@ static void add_run(struct builder *p, uint32_t b, uint32_t page, uint32_t pages
     run->arc_first = p->out->arc_count;
     if (buffer->life == SPILL_LIFE_PERSISTENT || buffer->pinned != 0) {
         if (count == 0)
-            add_arc(p, run, 0, n, 0, 0);
+            add_arc(p, run, (struct spill_arc){0}, n);
         for (uint32_t i = 0; i < count; i++) {
             uint32_t next = moves[i + 1 == count ? 0 : i + 1];
             uint32_t first = back_op(p, moves[i]);
 
-            add_arc(p, run, first, spill_cyclic(first, all[next].out_op, n) + 1,
-                    in_time(p, moves[i]), out_time(p, next));
+            add_arc(p, run,
+                    (struct spill_arc){.first = first,
+                                       .need = in_time(p, moves[i]),
+                                       .free = out_time(p, next),
+                                       .in = true,
+                                       .out = true},
+                    spill_cyclic(first, all[next].out_op, n) + 1);
         }
     } else {
         for (uint32_t i = 0; i <= count; i++) {
             uint32_t first = i == 0 ? buffer->birth_op : back_op(p, moves[i - 1]);
             uint32_t last = i == count ? buffer->death_op : all[moves[i]].out_op;
 
-            add_arc(p, run, first, spill_cyclic(first, last, n) + 1,
-                    i == 0 ? op_time(p, first) : in_time(p, moves[i - 1]),
-                    i == count ? op_end_time(p, last) : out_time(p, moves[i]));
+            add_arc(p, run,
+                    (struct spill_arc){
+                        .first = first,
+                        .need = i == 0 ? op_time(p, first) : in_time(p, moves[i - 1]),
+                        .free = i == count ? op_end_time(p, last) : out_time(p, moves[i]),
+                        .in = i > 0,
+                        .out = i < count},
+                    spill_cyclic(first, last, n) + 1);
         }
     }
     qsort(p->out->arcs + run->arc_first, run->arc_count, sizeof(struct spill_arc), compare_arcs);

@@ -18,6 +18,7 @@ struct spill_arc {
     uint32_t end; /* one past the last op */
     int64_t need; /* when its memory is wanted; SPILL_ARC_CUT: second half of a cut stay */
     int64_t free; /* when its memory is free again; SPILL_ARC_CUT: first half of a cut stay */
+    bool in, out; /* copies begin and end it, rather than ops */
 };
 
 #define SPILL_ARC_CUT INT64_MAX

@@ -3,16 +3,18 @@
 
 #include <string.h>
 
-/* Adds to OFFER that memory which is free at FREE_AT is needed at NEED, LATER on. */
+/* Adds to OFFER that memory which is free at FREE_AT is needed at NEED, LATER on. COPIED: a copy
+ * ends the use before or begins the next one; ops follow upon each other whatever time they take.
+ */
 static void rate_handover(const struct spill_shelves *s, struct spill_offer *offer, int64_t free_at,
-                          int64_t need, int64_t later)
+                          int64_t need, int64_t later, bool copied)
 {
-    int64_t spare = need + later - free_at;
+    int64_t spare = need + later - free_at, margin = copied ? s->margin_ns : 0;
 
-    if (free_at == SPILL_ARC_CUT || need == SPILL_ARC_CUT || spare >= s->margin_ns)
+    if (free_at == SPILL_ARC_CUT || need == SPILL_ARC_CUT || spare >= margin)
         return;
     offer->wait += spare < 0 ? (uint64_t)-spare : 0;
-    offer->tight += (uint64_t)(spare < 0 ? s->margin_ns : s->margin_ns - spare);
+    offer->tight += (uint64_t)(spare < 0 ? margin : margin - spare);
 }
 
 /* Index of the first of ARCS that begins after OP, which the last one does. */
@@ -51,8 +53,9 @@ static bool rate(const struct spill_shelves *s, const struct spill_shelf *shelf,
             if (shelf->last_end > arc->first)
                 return false;
             offer->slack += arc->first - shelf->last_end;
-            rate_handover(s, offer, shelf->last_free, arc->need, 0);
-            rate_handover(s, offer, arc->free, shelf->first_need, step);
+            rate_handover(s, offer, shelf->last_free, arc->need, 0, shelf->last_out || arc->in);
+            rate_handover(s, offer, arc->free, shelf->first_need, step,
+                          arc->out || shelf->first_in);
             continue;
         }
         low = first_after(shelf->arcs, shelf->arc_count, arc->first);
@@ -61,8 +64,9 @@ static bool rate(const struct spill_shelves *s, const struct spill_shelf *shelf,
         if ((low > 0 && before->end > arc->first) || arc->end > after->first)
             return false;
         offer->slack += low > 0 ? arc->first - before->end : arc->first + n - before->end;
-        rate_handover(s, offer, before->free, arc->need, low > 0 ? 0 : step);
-        rate_handover(s, offer, arc->free, after->need, 0);
+        rate_handover(s, offer, before->free, arc->need, low > 0 ? 0 : step,
+                      before->out || arc->in);
+        rate_handover(s, offer, arc->free, after->need, 0, arc->out || after->in);
     }
     return true;
 }
@@ -113,7 +117,9 @@ static bool occupy(struct spill_shelves *s, uint32_t c, const struct spill_run *
     shelf->last_first = shelf->arcs[total - 1].first;
     shelf->last_end = shelf->arcs[total - 1].end;
     shelf->last_free = shelf->arcs[total - 1].free;
+    shelf->last_out = shelf->arcs[total - 1].out;
     shelf->first_need = shelf->arcs[0].need;
+    shelf->first_in = shelf->arcs[0].in;
     s->filled[c] = filled_parts(s, shelf->arcs, total);
     return true;
 }

@@ -13,6 +13,7 @@ struct spill_shelf {
     uint32_t arc_count, arc_room;
     uint32_t last_first, last_end; /* of arcs[arc_count - 1] */
     int64_t last_free, first_need; /* of it, and of arcs[0] */
+    bool last_out, first_in;
     uint32_t frame_first, frame_count;
 };
 
