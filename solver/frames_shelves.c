@@ -9,9 +9,12 @@
 static void rate_handover(const struct spill_shelves *s, struct spill_offer *offer, int64_t free_at,
                           int64_t need, int64_t later, bool copied)
 {
-    int64_t spare = need + later - free_at, margin = copied ? s->margin_ns : 0;
+    int64_t margin = copied ? s->margin_ns : 0, spare;
 
-    if (free_at == SPILL_ARC_CUT || need == SPILL_ARC_CUT || spare >= margin)
+    if (free_at == SPILL_ARC_CUT || need == SPILL_ARC_CUT)
+        return;
+    spare = need + later - free_at;
+    if (spare >= margin)
         return;
     offer->wait += spare < 0 ? (uint64_t)-spare : 0;
     offer->tight += (uint64_t)(spare < 0 ? margin : margin - spare);
