@@ -2,6 +2,7 @@
 #include "replay/captures.h"
 
 #include "preload/base/driver.h"
+#include "replay/threadorder.h"
 
 #define CAPTURES 64 /* at once; after a further one, one counts as open for good */
 #define BESIDE   16 /* streams; a further one is waited for at once */
@@ -11,7 +12,7 @@ uint32_t spill_captures_count;
 static struct capture {
     CUstream stream;
     CUcontext context;
-    const void *thread; /* of the per-thread default stream: each thread has one of that handle */
+    uint64_t thread; /* of the per-thread default stream: each thread has one of that handle */
 } captures[CAPTURES];
 
 /* Streams that are not captured and were given ops meanwhile: the event comes after the last one.
@@ -21,8 +22,6 @@ static struct beside {
     CUcontext context;
     CUevent event;
 } beside[BESIDE];
-
-static __thread char this_thread __attribute__((tls_model("initial-exec")));
 
 /* Nor can the legacy stream be used while a stream that blocks it is captured. */
 bool spill_captures_hold(CUstream stream)
@@ -45,7 +44,7 @@ static uint32_t find(CUstream stream)
     uint32_t i = 0;
     while (i < spill_captures_count &&
            (captures[i].stream != stream ||
-            (stream == CU_STREAM_PER_THREAD && captures[i].thread != &this_thread)))
+            (stream == CU_STREAM_PER_THREAD && captures[i].thread != spill_threadorder_number())))
         i++;
     return i;
 }
@@ -65,7 +64,7 @@ static void add(CUstream stream)
     for (unsigned i = 0; spill_captures_count == 0 && i < BESIDE; i++)
         beside[i].stream = NULL;
     (void)SPILL_CU(cuCtxGetCurrent)(&context);
-    captures[spill_captures_count] = (struct capture){stream, context, &this_thread};
+    captures[spill_captures_count] = (struct capture){stream, context, spill_threadorder_number()};
     set_count(spill_captures_count + 1);
 }
 
