@@ -47,6 +47,18 @@ static inline CUresult spill_counted_settle(CUresult result, CUdevice device,
     return result;
 }
 
+/* True: ADDR was managed, of a pool or not, and RESULT is the program's. STREAM as in the sink. */
+static inline bool spill_counted_free(CUdeviceptr addr, CUstream stream, CUresult *result)
+{
+    if (!spill_guard_enter())
+        return false;
+    bool ours = spill_guard_sink->free(addr, stream, result) == SPILL_HANDLED;
+    if (ours && *result == CUDA_SUCCESS)
+        spill_pools_gave(addr);
+    spill_guard_leave();
+    return ours;
+}
+
 /* Forgets what is counted before the driver can give its address or handle to another thread. */
 static inline void spill_counted_forget(uint64_t key)
 {

@@ -54,22 +54,10 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
                                 bytes);
 }
 
-/* True: ADDR was managed, of a pool or not, and RESULT is the program's. */
-static bool free_managed(CUdeviceptr addr, CUresult *result)
-{
-    if (!spill_guard_enter())
-        return false;
-    bool ours = spill_guard_sink->free(addr, NULL, result) == SPILL_HANDLED;
-    if (ours && *result == CUDA_SUCCESS)
-        spill_pools_gave(addr);
-    spill_guard_leave();
-    return ours;
-}
-
 CUresult cuMemFree_v2(CUdeviceptr addr)
 {
     CUresult result;
-    if (free_managed(addr, &result))
+    if (spill_counted_free(addr, NULL, &result))
         return result;
     spill_counted_forget(addr);
     return SPILL_REAL(cuMemFree_v2)(addr);

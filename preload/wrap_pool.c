@@ -93,24 +93,12 @@ ALLOC_ASYNC(cuMemAllocAsync_ptsz, T)
 ALLOC_POOL(cuMemAllocFromPoolAsync, L)
 ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz, T)
 
-/* True: ADDR was managed and RESULT is the program's. */
-static bool free_managed(CUdeviceptr addr, CUstream stream, CUresult *result)
-{
-    if (!spill_guard_enter())
-        return false;
-    bool ours = spill_guard_sink->free(addr, stream, result) == SPILL_HANDLED;
-    if (ours && *result == CUDA_SUCCESS)
-        spill_pools_gave(addr);
-    spill_guard_leave();
-    return ours;
-}
-
 /* Memory of cuMemAlloc may be freed like this, too. */
 #define FREE_ASYNC(symbol, form)                                                                   \
     CUresult symbol(CUdeviceptr addr, CUstream stream)                                             \
     {                                                                                              \
         CUresult result;                                                                           \
-        if (free_managed(addr, spill_around_stream(stream, SPILL_STREAM_##form), &result))         \
+        if (spill_counted_free(addr, spill_around_stream(stream, SPILL_STREAM_##form), &result))   \
             return result;                                                                         \
         spill_counted_forget(addr);                                                                \
         return SPILL_REAL(symbol)(addr, stream);                                                   \
