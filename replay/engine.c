@@ -27,8 +27,7 @@ static bool matches(const struct spill_engine *e, const struct spill_opcall *op,
     return true;
 }
 
-/* The buffer, and nothing else, must be there. */
-static CUresult bring(struct spill_engine *e, uint32_t slot)
+CUresult spill_engine_bring(struct spill_engine *e, uint32_t slot)
 {
     struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
     struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
@@ -44,7 +43,7 @@ CUresult spill_engine_pin(struct spill_engine *e, uint32_t slot, enum spill_trac
         return CUDA_SUCCESS; /* the plan keeps it resident */
     if (planned)
         spill_engine_diverge(e, SPILL_REASON_NEW_PIN);
-    CUresult result = bring(e, slot);
+    CUresult result = spill_engine_bring(e, slot);
     if (buf->pin == SPILL_TRACE_UNPINNED)
         buf->pin = reason;
     if (result != CUDA_SUCCESS)
@@ -71,7 +70,7 @@ bool spill_engine_tensor_map(struct spill_engine *e, const void *map, CUdevicept
     /* Where a first use would not be seen it is better there already. If it does not fit, it is
      * brought in when a launch names it, or the kernel faults. */
     if (e->state == SPILL_STATE_OBSERVE && spill_tensormaps_unsettled > unsettled)
-        (void)bring(e, slot);
+        (void)spill_engine_bring(e, slot);
     return true;
 }
 

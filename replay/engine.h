@@ -96,6 +96,8 @@ void spill_engine_ordered(struct spill_engine *e, enum spill_ordered what, CUeve
 /* Waits for what the program can see in host memory, and no more if that can be told apart, or for
  * EVERYTHING. */
 CUresult spill_engine_wait_for_host(struct spill_engine *e, bool everything);
+/* The buffer, and nothing else, must be there. */
+CUresult spill_engine_bring(struct spill_engine *e, uint32_t slot);
 void spill_engine_stream_end(struct spill_engine *e, CUstream stream);
 /* All of its memory may be reached by DEVICE from now on, by ops that E does not see: it stays. */
 CUresult spill_engine_peer(struct spill_engine *e, CUdevice device);

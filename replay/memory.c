@@ -58,15 +58,6 @@ static CUresult small_alloc(struct spill_engine *e, size_t bytes, CUstream strea
     return result;
 }
 
-/* RESIDENT: the memory must be there at once, for what uses it may not be seen. */
-static CUresult back_now(struct spill_engine *e, uint32_t slot)
-{
-    struct spill_touch touch = {slot, SPILL_ACCESS_UNKNOWN};
-    struct spill_touches one = {.list = &touch, .cap = 1, .count = 1};
-    e->dev.op_number++;
-    return spill_pager_ensure(&e->dev, &one);
-}
-
 /* The pages of SLOT are given out. Where a plan is in force its own waits order its buffers,
  * but for those that are pinned, because not all their users are seen. */
 static CUresult come_after_pages(struct spill_engine *e, uint32_t slot, CUstream stream)
@@ -104,8 +95,8 @@ static CUresult place(struct spill_engine *e, uint64_t bytes, CUstream stream, C
     if (e->recording)
         dev->buffers.bufs[slot].site = spill_stack_here();
     result = come_after_pages(e, slot, stream);
-    if (result == CUDA_SUCCESS && e->state == SPILL_STATE_RESIDENT)
-        result = back_now(e, slot);
+    if (result == CUDA_SUCCESS && e->state == SPILL_STATE_RESIDENT) /* users may be unseen */
+        result = spill_engine_bring(e, slot);
     if (result != CUDA_SUCCESS)
         goto err_buffer;
     if (spill_engine_watching(e)) {
