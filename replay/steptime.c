@@ -256,13 +256,6 @@ static bool start_op(struct play *p)
     return true;
 }
 
-/* One copy of BYTES on LINK while the other one is idle. */
-static uint64_t copy_ns(const struct spill_link *link, uint64_t bytes)
-{
-    return link->latency_ns + (uint64_t)(((__uint128_t)bytes * 1000000000 + link->bytes_per_s - 1) /
-                                         link->bytes_per_s);
-}
-
 static bool start_copy(struct play *p, int in)
 {
     struct queue *queue = &p->queues[p->streams + (uint32_t)in];
@@ -272,7 +265,7 @@ static bool start_copy(struct play *p, int in)
     p->linked[in] = true;
     p->linked_since[in] = p->now;
     p->linked_left[in] =
-        1000 * copy_ns(in ? &p->problem->in : &p->problem->out, p->s->moves[move].bytes);
+        1000 * spill_link_ns(in ? &p->problem->in : &p->problem->out, p->s->moves[move].bytes);
     return true;
 }
 

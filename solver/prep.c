@@ -9,16 +9,6 @@
 #define RATE_MOST    (UINT64_C(1) << 50)
 #define LATENCY_MOST (UINT64_C(1) << 40)
 
-__extension__ typedef unsigned __int128 wide_t;
-
-uint64_t spill_link_ns(const struct spill_link *link, uint64_t bytes)
-{
-    wide_t ns = ((wide_t)bytes * 1000000000u + link->bytes_per_s - 1) / link->bytes_per_s;
-
-    ns += link->latency_ns;
-    return ns > COMPUTE_MOST ? COMPUTE_MOST : (uint64_t)ns;
-}
-
 uint64_t spill_prep_bytes(const struct spill_prep *prep, uint32_t buffer, uint32_t page_first,
                           uint32_t page_count)
 {

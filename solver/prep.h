@@ -63,9 +63,6 @@ enum spill_status spill_prep_build(struct spill_prep *prep, const struct spill_p
 uint64_t spill_prep_bytes(const struct spill_prep *prep, uint32_t buffer, uint32_t page_first,
                           uint32_t page_count);
 
-/* How long one copy of BYTES takes on LINK when the other link is idle. */
-uint64_t spill_link_ns(const struct spill_link *link, uint64_t bytes);
-
 /* Adds DELTA (mod 2^32) to DIFF, a difference array of op_count + 1 entries, for COUNT ops from
  * FIRST. */
 void spill_cyclic_range_add(uint32_t *diff, uint32_t n, uint32_t first, uint32_t count,

@@ -42,6 +42,10 @@ struct spill_link {
     uint64_t bytes_per_s; /* > 0 */
 };
 
+/* How long one copy of BYTES takes on LINK when the other link is idle; 2^56 at most, which leaves
+ * room for sums. */
+uint64_t spill_link_ns(const struct spill_link *link, uint64_t bytes);
+
 struct spill_problem {
     const struct spill_op *ops;
     const struct spill_access *accesses;
