@@ -27,7 +27,6 @@ struct painter {
     const struct spill_prep *prep;
     struct spill_plan *plan;
     const struct spill_timeline *when;
-    uint64_t step_ns;
     struct spill_arena *arena;
     struct spill_runs runs;
     uint32_t *order;
@@ -229,7 +228,7 @@ static enum spill_status attempts(struct painter *p, uint32_t limit, uint32_t *u
             since = 0;
             memcpy(kept, p->plan->frame_of, pages * sizeof(uint32_t));
         }
-        if (best.unplaced == 0 && best.waits <= (double)p->step_ns / 100)
+        if (best.unplaced == 0 && best.waits <= (double)p->shelves.step_ns / 100)
             break;
     }
     memcpy(p->plan->frame_of, kept, pages * sizeof(uint32_t));
@@ -242,7 +241,7 @@ enum spill_status spill_frames_assign(const struct spill_prep *prep, struct spil
                                       uint64_t step_ns, uint64_t margin_ns, uint32_t *unplaced)
 {
     struct spill_arena scratch = {0};
-    struct painter p = {.prep = prep, .plan = plan, .when = when, .step_ns = step_ns};
+    struct painter p = {.prep = prep, .plan = plan, .when = when};
     enum spill_status status = SPILL_ERR_NOMEM;
 
     p.arena = &scratch;
