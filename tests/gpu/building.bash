@@ -19,6 +19,7 @@ job() {
     [ -n "${arch:-}" ] || arch=-arch=native
     if [ -x "$BIN/$name" ] && [ "$BIN/$name" -nt "$source" ] && [ "$BIN/$name" -nt "$SRC/tests/gpu/gpufact.h" ] &&
         [ "$BIN/$name" -nt "$SRC/preload/hooks.def" ] && [ "$BIN/$name" -nt "$SRC/tests/simgpu/simtest.h" ] &&
+        [ "$BIN/$name" -nt "$SRC/tests/simgpu/cells.h" ] &&
         [ "$BIN/$name" -nt "$SRC/tests/victims/victim.h" ]; then
         return 0
     fi

@@ -2,6 +2,8 @@
 // Stream capture and graphs.
 #include "simtest.h"
 
+#include "cells.h"
+
 __global__ void add_to(int *p, int v)
 {
     *p += v;
@@ -9,29 +11,6 @@ __global__ void add_to(int *p, int v)
 __global__ void times(int *p, int v)
 {
     *p *= v;
-}
-
-static int *cell()
-{
-    int *p;
-    OK(cudaMalloc(&p, 4));
-    OK(cudaMemset(p, 0, 4));
-    OK(cudaDeviceSynchronize());
-    return p;
-}
-
-static int read(const int *p)
-{
-    int v = -1;
-    OK(cudaMemcpy(&v, p, 4, cudaMemcpyDeviceToHost));
-    return v;
-}
-
-static cudaStream_t stream()
-{
-    cudaStream_t s;
-    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    return s;
 }
 
 CASE(captured_work_does_not_run)

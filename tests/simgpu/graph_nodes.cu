@@ -2,32 +2,11 @@
 // What the nodes of a graph hold, changes of executable graphs, and what a capture forbids.
 #include "simtest.h"
 
+#include "cells.h"
+
 __global__ void add_to(int *p, int v)
 {
     *p += v;
-}
-
-static int *cell(int value)
-{
-    int *p;
-    OK(cudaMalloc(&p, 4));
-    OK(cudaMemcpy(p, &value, 4, cudaMemcpyHostToDevice));
-    OK(cudaDeviceSynchronize());
-    return p;
-}
-
-static int read(const int *p)
-{
-    int v = -1;
-    OK(cudaMemcpy(&v, p, 4, cudaMemcpyDeviceToHost));
-    return v;
-}
-
-static cudaStream_t stream()
-{
-    cudaStream_t s;
-    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    return s;
 }
 
 static CUDA_MEMCPY3D copy_of(int *to, const int *from)

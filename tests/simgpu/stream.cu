@@ -2,6 +2,8 @@
 // Streams, events and what orders work, as the programming guide and the API reference document it.
 #include "simtest.h"
 
+#include "cells.h"
+
 __global__ void set_to(int *p, int v)
 {
     *p = v;
@@ -15,28 +17,6 @@ __global__ void copy_to(int *to, const int *from)
     *to = *from;
 }
 
-static int *cell(int v = 0)
-{
-    int *p;
-    OK(cudaMalloc(&p, 4));
-    OK(cudaMemcpy(p, &v, 4, cudaMemcpyHostToDevice));
-    // A copy from pageable memory may return before it has arrived, and other streams do not wait
-    // for it.
-    OK(cudaDeviceSynchronize());
-    return p;
-}
-static int read(const int *p)
-{
-    int v = -1;
-    OK(cudaMemcpy(&v, p, 4, cudaMemcpyDeviceToHost));
-    return v;
-}
-static cudaStream_t stream(unsigned int flags = cudaStreamNonBlocking)
-{
-    cudaStream_t s;
-    OK(cudaStreamCreateWithFlags(&s, flags));
-    return s;
-}
 static cudaEvent_t event(unsigned int flags = cudaEventDisableTiming)
 {
     cudaEvent_t e;

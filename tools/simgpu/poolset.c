@@ -39,26 +39,27 @@ void simgpu_pool_count(struct simgpu_pool *pool, int64_t bytes)
         pool->reserved_high = pool->used;
 }
 
-CUresult simgpu_cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev)
+/* The pool of DEV that OF names. */
+static CUresult tell_pool(CUmemoryPool *pool, CUdevice dev,
+                          struct simgpu_pool *(*of)(struct simgpu_device *))
 {
     struct simgpu_device *d = simgpu_device_at(dev);
     if (d == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
     if (pool == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    *pool = (CUmemoryPool)default_pool(d);
+    *pool = (CUmemoryPool)of(d);
     return CUDA_SUCCESS;
+}
+
+CUresult simgpu_cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev)
+{
+    return tell_pool(pool, dev, default_pool);
 }
 
 CUresult simgpu_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 {
-    struct simgpu_device *d = simgpu_device_at(dev);
-    if (d == NULL)
-        return CUDA_ERROR_INVALID_DEVICE;
-    if (pool == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *pool = (CUmemoryPool)simgpu_pool_current(d);
-    return CUDA_SUCCESS;
+    return tell_pool(pool, dev, simgpu_pool_current);
 }
 
 CUresult simgpu_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
