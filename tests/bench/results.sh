@@ -28,7 +28,7 @@ that was planned for; and up to 25 %. The plan stays as it is; the sum of op tim
 iteration. \`mean loss\`: by how much 10 % and 25 % make the step longer. -: the method does not fit. Methods of others are scheduled, given frames
 and simulated by the same code as ours; what each is and what is different here: solver/methods.c. A plan that waits for its links anyway
 loses little to noise: a small loss is worth something only next to a short step. What makes ours bear noise is the choice of frames that
-are free for a while before they are used again (solver/frames.c); with it, plans of lru, g10 and superneurons would lose as little as ours.
+are free for a while before they are used again (solver/frames_shelves.c); with it, plans of lru, g10 and superneurons would lose as little as ours.
 
 TEXT
 ./noise.sh || exit 1
